@@ -193,31 +193,26 @@ impl Batch {
     }
 
     /// Number of contacts.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.contacts.len()
     }
 
     /// Whether there is no contact.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.contacts.is_empty()
     }
 
     /// The engine that they live on.
-    #[must_use]
     pub const fn engine(&self) -> &EngineInfo {
         &self.info
     }
 
     /// How they step.
-    #[must_use]
     pub const fn stepping(&self) -> Stepping {
         self.stepping
     }
 
     /// The contacts, with the inputs that they follow.
-    #[must_use]
     pub fn contacts(&self) -> &[Contact] {
         &self.contacts
     }
@@ -226,7 +221,6 @@ impl Batch {
     ///
     /// # Panics
     /// No such contact.
-    #[must_use]
     pub fn time(&self, contact: usize) -> f64 {
         self.clocks[contact].time
     }

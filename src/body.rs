@@ -22,13 +22,15 @@ pub enum Body {
 }
 
 /// Reference point of a prescribed twist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PointName"))]
+#[serde(rename_all = "lowercase")]
 pub enum TwistPoint {
-    /// The grid's centre.
-    Origin,
     /// The centre of pressure, as in the paper.
     #[default]
     Cop,
+    /// The grid's centre.
+    Origin,
 }
 
 /// A planar rigid body in contact.
@@ -80,13 +82,11 @@ pub enum Frame {
 
 impl Body {
     /// A patch whose centre of pressure keeps to a twist [m/s, m/s, rad/s].
-    #[must_use]
     pub fn prescribed(twist: Twist) -> Self {
         Self::Prescribed { twist: twist.to_array().map(Signal::constant), at: TwistPoint::Cop }
     }
 
     /// The body, unless the twist of the patch is given.
-    #[must_use]
     pub const fn free(&self) -> Option<&FreeBody> {
         match self {
             Self::Prescribed { .. } => None,
@@ -95,7 +95,6 @@ impl Body {
     }
 
     /// The same, to change it.
-    #[must_use]
     pub const fn free_mut(&mut self) -> Option<&mut FreeBody> {
         match self {
             Self::Prescribed { .. } => None,
@@ -113,7 +112,6 @@ impl Body {
 
     /// The map from the twist of the contact at pose `q` to that of the patch. A free body has that of its
     /// frame; a prescribed twist is the twist of the patch itself, so that the map is the identity.
-    #[must_use]
     pub fn transform(&self, q: Pose) -> Transform {
         self.free().map_or(Transform::IDENTITY, |body| body.frame.transform(q))
     }
@@ -181,7 +179,6 @@ impl From<FreeBody> for Body {
 impl FreeBody {
     /// A body of a mass \[kg\] and a moment of inertia about its centre of mass [kg m^2], at rest and without
     /// loads; with two pads in a gripper, else with one.
-    #[must_use]
     pub fn new(frame: Frame, mass: f64, inertia: f64) -> Self {
         let zero = || Signal::constant(0.0);
         Self {
@@ -215,7 +212,6 @@ impl FreeBody {
 
 impl Frame {
     /// The map from the body's twist to the patch's at pose `q`.
-    #[must_use]
     pub fn transform(self, q: Pose) -> Transform {
         match self {
             Self::Gripper => Transform { o: [-q.x, -q.y], ..Transform::IDENTITY },
@@ -242,14 +238,12 @@ impl Transform {
     pub const IDENTITY: Self = Self { cos: 1.0, sin: 0.0, o: [0.0; 2] };
 
     /// Twist at the patch origin in the patch frame, of a body's twist at its centre of mass in the world.
-    #[must_use]
     pub fn twist(&self, u: Twist) -> Twist {
         let Self { cos, sin, o } = *self;
         Twist::new(cos * u.vx + sin * u.vy, -sin * u.vx + cos * u.vy, u.w).at(o)
     }
 
     /// The inverse of [`Transform::twist`].
-    #[must_use]
     pub fn body_twist(&self, patch: Twist) -> Twist {
         let Self { cos, sin, o } = *self;
         let v = patch.at([-o[0], -o[1]]);
@@ -257,7 +251,6 @@ impl Transform {
     }
 
     /// `T^T W`: the wrench at the centre of mass in the world, of one at the patch origin in the patch frame.
-    #[must_use]
     pub fn wrench(&self, patch: Wrench) -> Wrench {
         let Self { cos, sin, o } = *self;
         let w = patch.about([-o[0], -o[1]]);
@@ -265,7 +258,6 @@ impl Transform {
     }
 
     /// The 3 x 3 matrix of [`Transform::twist`].
-    #[must_use]
     pub fn matrix(&self) -> nalgebra::Matrix3<f64> {
         let Self { cos, sin, o: [ox, oy] } = *self;
         nalgebra::Matrix3::new(cos, sin, -oy, -sin, cos, ox, 0.0, 0.0, 1.0)

@@ -75,7 +75,6 @@ pub(crate) enum ModelKind {
 
 impl Model {
     /// Whether every cell has its bristle.
-    #[must_use]
     pub const fn is_grid(&self) -> bool {
         matches!(self, Self::Distributed)
     }
@@ -95,16 +94,17 @@ impl Model {
     }
 }
 
-/// The form of the reduced model under laws with an elastic range; without effect on others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// The Elasto-Plastic form of the reduced model; without effect under laws without an elastic range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FormName"))]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// As published, `docs/model.md` (70): not elastic below break-away on a limit surface, so contacts creep
-    /// under looping loads.
-    Published,
-    /// `docs/model.md` (71): elastic below break-away, with the distributed model's own stiffness. The
+    /// Elastic below break-away, with the stiffness of the distributed model, `docs/model.md` (71). The
     /// default.
     #[default]
     Consistent,
+    /// As published, `docs/model.md` (70): creeps under looping loads on a limit surface.
+    Published,
 }
 
 impl Form {
@@ -332,7 +332,6 @@ impl Contact {
 
     /// The contact's inputs cut at their break points and at the times of `samples` \[s\], which start
     /// with 0 and increase.
-    #[must_use]
     pub fn timeline(&self, samples: &[f64]) -> Timeline {
         let mut timeline = Timeline::default();
         self.cut(&mut timeline, Span::run(samples.last().copied().unwrap_or(0.0)), samples);
@@ -469,7 +468,6 @@ impl Contact {
 
     /// Interval `i` of a [`Contact::timeline`], with constant friction coefficients filled in, and
     /// coefficients that the law does not read set to values without effect.
-    #[must_use]
     pub fn interval(&self, timeline: &Timeline, i: usize) -> Interval {
         let mut interval = Interval::default();
         self.interval_into(timeline, i, &mut interval);
@@ -543,7 +541,6 @@ impl Contact {
 
     /// Indices into the map of the cells that carry pressure at some time, or in some of the frames that it
     /// follows; only they have a state.
-    #[must_use]
     pub fn active_cells(&self, timeline: &Timeline) -> Vec<usize> {
         if let Some(sequence) = self.patch.sequence() {
             return sequence.active().to_vec();

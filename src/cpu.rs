@@ -49,19 +49,16 @@ impl Default for Cpu {
 
 impl Cpu {
     /// Double precision, on all threads of the current rayon pool, with the widest vectors of this processor.
-    #[must_use]
     pub fn new() -> Self {
         Self { numbers: Numbers::Double, simd: Simd::widest() }
     }
 
     /// Single precision: two to three times as fast, as exact as the GPU.
-    #[must_use]
     pub fn single() -> Self {
         Self { numbers: Numbers::Single, simd: Simd::widest() }
     }
 
     /// The same equations in double precision, one cell after the other: the reference.
-    #[must_use]
     pub fn reference() -> Self {
         Self { numbers: Numbers::Reference, simd: Simd::Baseline }
     }

@@ -6,13 +6,12 @@ pub use crate::batch::Batch;
 use crate::batch::Sample;
 use crate::contact::Contact;
 use crate::error::{EngineError, MemoryError, ParameterError};
-use crate::memory;
 pub use crate::plan::{
     ALL_SLIDES, DEFAULT_STEP, DEFAULT_TOLERANCE, EngineInfo, LEFT, LONGEST_STEP, Plan, Reason, SLIP_SPEED, Status,
     Stepping, StopWhen, UNCONVERGED,
 };
 use crate::planar::{Pose, Twist, Wrench};
-use crate::pool;
+use crate::{memory, pool};
 
 /// Samples of contacts, `[contact][sample]` in that order; [`Trajectories::of`] finds those of
 /// one.
@@ -83,7 +82,6 @@ impl Trajectories {
     ///
     /// # Panics
     /// No such contact or sample.
-    #[must_use]
     pub fn sample(&self, contact: usize, frame: usize) -> Sample {
         let at = self.of(contact).start + frame;
         Sample {
@@ -108,14 +106,12 @@ impl Trajectories {
     ///
     /// # Panics
     /// No such contact.
-    #[must_use]
     pub fn of(&self, contact: usize) -> std::ops::Range<usize> {
         assert!(contact < self.contacts, "contact {contact} of {}", self.contacts);
         contact * self.frames()..(contact + 1) * self.frames()
     }
 
     /// Number of samples a contact.
-    #[must_use]
     pub fn frames(&self) -> usize {
         self.time.len()
     }

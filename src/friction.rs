@@ -42,7 +42,6 @@ macro_rules! law_enum {
             pub const ALL: &[Self] = &[$(Self::$law,)+];
 
             /// The name in files.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$law => $key,)+ }
             }
@@ -50,7 +49,6 @@ macro_rules! law_enum {
             /// Whether bristles are elastic up to a share `s_ba` of their limit, and from there on more and
             /// more plastic. If not, they slip under any load, however small, so that a contact at rest
             /// creeps, or are elastic up to the limit itself (the viscoelasto-plastic law).
-            #[must_use]
             pub const fn is_elastic(self) -> bool {
                 match self { $(Self::$law => $elastic,)+ }
             }
@@ -166,7 +164,6 @@ impl Friction {
     ///
     /// LuGre is passive at every velocity when this is not negative (Barabanov & Ortega 2000).
     /// Table I has -159.8 and is used in practice all the same, so that a negative margin is no error.
-    #[must_use]
     pub fn passivity_margin(&self) -> f64 {
         self.sigma2 - self.sigma1 * (self.mu_s - self.mu_c) / self.mu_c
     }
@@ -174,7 +171,6 @@ impl Friction {
     /// The largest slope of `exp(-x^gamma)` over `x = s/v_s`: `k_g` of `docs/model.md` (7), (49).
     ///
     /// For `gamma <= 1` the slope is unbounded at rest; it is taken at `x = 0.05`.
-    #[must_use]
     pub fn steepest_stribeck_slope(&self) -> f64 {
         let gamma = self.gamma;
         let x = if gamma > 1.0 { ((gamma - 1.0) / gamma).powf(1.0 / gamma) } else { STRIBECK_X_MIN };

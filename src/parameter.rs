@@ -35,7 +35,6 @@ impl Parameter {
 }
 
 /// The parameter with that name, or in whose list that number is.
-#[must_use]
 pub fn of(name: &str) -> Option<&'static Parameter> {
     let list = name.rsplit_once('.').map_or(name, |(list, _)| list);
     ALL.iter().find(|parameter| parameter.name == name).or_else(|| ALL.iter().find(|parameter| parameter.name == list))

@@ -67,19 +67,16 @@ impl Grid {
     }
 
     /// Number of cells.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.nx * self.ny
     }
 
     /// Whether there is no cell (never, for a grid that [`Grid::new`] made).
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Centre \[m\] of cell `(ix, iy)` in the patch frame.
-    #[must_use]
     pub fn centre(&self, ix: usize, iy: usize) -> [f64; 2] {
         [(ix as f64 + 0.5 - self.nx as f64 / 2.0) * self.dx, (iy as f64 + 0.5 - self.ny as f64 / 2.0) * self.dy]
     }
@@ -151,7 +148,6 @@ impl Patch {
     }
 
     /// Whether the map may be replaced.
-    #[must_use]
     pub const fn takes_frames(&self) -> bool {
         self.takes_frames
     }
@@ -251,7 +247,6 @@ impl Patch {
 
     /// The patch with the map that it has at the normal force `f_n` \[N\]; a force that is negative or not
     /// finite counts as 0. A patch whose map does not depend on the force is returned as it is.
-    #[must_use]
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
             Some(rule) => Self::hertz(self.grid, rule, if f_n.is_finite() { f_n.max(0.0) } else { 0.0 })
@@ -261,7 +256,6 @@ impl Patch {
     }
 
     /// The patch with the map that `key` names, if its map follows what that is; else as it is.
-    #[must_use]
     pub fn at(&self, key: MapKey) -> Self {
         match (key, &self.sequence) {
             (MapKey::Force(f_n), _) => self.under(f_n),
@@ -286,70 +280,59 @@ impl Patch {
     }
 
     /// The grid.
-    #[must_use]
     pub const fn grid(&self) -> &Grid {
         &self.grid
     }
 
     /// Share of the normal force of every cell [-], bottom row first; they sum to one.
-    #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
     /// The memory of [`Patch::weights`]. Patches that share one map have the same address here.
-    #[must_use]
     pub const fn map(&self) -> &Arc<[f64]> {
         &self.weights
     }
 
     /// The cells that carry pressure, in the order of the map.
-    #[must_use]
     pub fn cells(&self) -> Vec<Cell> {
         let all = self.grid.centres().zip(&*self.weights);
         all.filter(|(_, w)| **w > 0.0).map(|([x, y], &w)| Cell { x, y, w }).collect()
     }
 
     /// Centre of pressure `c = sum w rho` \[m\], `docs/model.md` (16).
-    #[must_use]
     pub const fn cop(&self) -> [f64; 2] {
         self.cop
     }
 
     /// Torsional radius `r = sum w |rho - c|` \[m\], `docs/model.md` (17): the largest friction torque about
     /// the centre of pressure over `mu f_N`.
-    #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
     }
 
     /// Viscous factor `u = sum w |rho - c|^2` [m^2], `docs/model.md` (16).
-    #[must_use]
     pub const fn viscous(&self) -> f64 {
         self.viscous
     }
 
     /// `L^2 = sum w |rho|^2` [m^2] about the grid's centre, `docs/model.md` (16): weighs angular against
     /// linear velocity.
-    #[must_use]
     pub const fn arm2(&self) -> f64 {
         self.arm2
     }
 
     /// The rule by which the map follows the normal force, if it does.
-    #[must_use]
     pub const fn rule(&self) -> Option<Hertz> {
         self.hertz
     }
 
     /// The frames that the map follows, if it does.
-    #[must_use]
     pub const fn sequence(&self) -> Option<&Arc<Sequence>> {
         self.sequence.as_ref()
     }
 
     /// Whether the map follows the normal force or frames.
-    #[must_use]
     pub const fn changes(&self) -> bool {
         self.hertz.is_some() || self.sequence.is_some()
     }

@@ -60,7 +60,6 @@ impl StopWhen {
     pub const NEVER: Self = Self { displacement: None, rotation: None, slip_for: None };
 
     /// Whether no contact is stopped.
-    #[must_use]
     pub fn is_never(&self) -> bool {
         *self == Self::default()
     }
@@ -150,13 +149,11 @@ impl Plan {
     }
 
     /// The fields that say how contacts step, without the samples.
-    #[must_use]
     pub const fn stepping(&self) -> Stepping {
         Stepping { step: self.step, tolerance: self.tolerance, most_steps: self.most_steps }
     }
 
     /// Length of the run \[s\].
-    #[must_use]
     pub fn duration(&self) -> f64 {
         self.samples.last().copied().unwrap_or(0.0)
     }
@@ -182,13 +179,11 @@ impl Default for Stepping {
 
 impl Stepping {
     /// Steps of `step` \[s\].
-    #[must_use]
     pub const fn fixed(step: f64) -> Self {
         Self { step, tolerance: None, most_steps: None }
     }
 
     /// Steps that keep their estimated errors below `tolerance` [m/s], none longer than [`LONGEST_STEP`].
-    #[must_use]
     pub const fn adaptive(tolerance: f64) -> Self {
         Self { step: LONGEST_STEP, tolerance: Some(tolerance), most_steps: None }
     }
@@ -211,7 +206,6 @@ impl Stepping {
     /// Most steps of a contact over `duration` \[s\] with so many intervals between break points:
     /// [`Plan::most_steps`], or 1e5 and another 1e5 each simulated second, but no less than ten times what
     /// steps of `step` and break points ask for.
-    #[must_use]
     pub fn budget(&self, duration: f64, intervals: usize) -> u64 {
         let generous = STEPS_PER_SECOND * (1.0 + duration);
         let asked = 10.0 * (duration / self.step + intervals as f64);
@@ -250,7 +244,6 @@ pub struct Status {
 
 impl Status {
     /// The status as one word: 0 for a clean run, the bit of [`Reason`], [`UNCONVERGED`] and [`LEFT`].
-    #[must_use]
     pub fn word(&self) -> u32 {
         let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
         let failure = self.failure.map_or(0, |(_, reason)| reason as u32);

@@ -45,13 +45,11 @@ pub struct Pose {
 
 impl Twist {
     /// A twist from its components [m/s, m/s, rad/s].
-    #[must_use]
     pub const fn new(vx: f64, vy: f64, w: f64) -> Self {
         Self { vx, vy, w }
     }
 
     /// Velocity [m/s] of the body's point `p` \[m\], given from the reference point.
-    #[must_use]
     pub fn velocity(self, p: [f64; 2]) -> [f64; 2] {
         [self.vx - self.w * p[1], self.vy + self.w * p[0]]
     }
@@ -69,7 +67,6 @@ impl Twist {
     }
 
     /// The components `[vx, vy, w]`.
-    #[must_use]
     pub const fn to_array(self) -> [f64; 3] {
         [self.vx, self.vy, self.w]
     }
@@ -77,7 +74,6 @@ impl Twist {
 
 impl Wrench {
     /// A wrench from its components [N, N, N m].
-    #[must_use]
     pub const fn new(fx: f64, fy: f64, tau: f64) -> Self {
         Self { fx, fy, tau }
     }
@@ -89,13 +85,11 @@ impl Wrench {
     }
 
     /// Power \[W\] the wrench puts into a motion with the same reference point.
-    #[must_use]
     pub fn power(self, twist: Twist) -> f64 {
         self.fx * twist.vx + self.fy * twist.vy + self.tau * twist.w
     }
 
     /// The components `[fx, fy, tau]`.
-    #[must_use]
     pub const fn to_array(self) -> [f64; 3] {
         [self.fx, self.fy, self.tau]
     }
@@ -103,13 +97,11 @@ impl Wrench {
 
 impl Pose {
     /// A pose from its components [m, m, rad].
-    #[must_use]
     pub const fn new(x: f64, y: f64, theta: f64) -> Self {
         Self { x, y, theta }
     }
 
     /// The components `[x, y, theta]`.
-    #[must_use]
     pub const fn to_array(self) -> [f64; 3] {
         [self.x, self.y, self.theta]
     }

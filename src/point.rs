@@ -56,7 +56,6 @@ macro_rules! law_enum {
             pub const ALL: &[Self] = &[$(Self::$law,)+];
 
             /// The name in files.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$law => $key,)+ }
             }
@@ -68,19 +67,16 @@ macro_rules! law_enum {
             }
 
             /// Whether it has elements, each with a state.
-            #[must_use]
             pub const fn has_elements(self) -> bool {
                 match self { $(Self::$law => $elements,)+ }
             }
 
             /// Whether it has a [`PointModel::slider_mass`].
-            #[must_use]
             pub const fn has_slider_mass(self) -> bool {
                 match self { $(Self::$law => $mass,)+ }
             }
 
             /// Whether it has an [`PointModel::attraction`].
-            #[must_use]
             pub const fn has_attraction(self) -> bool {
                 match self { $(Self::$law => $attraction,)+ }
             }
@@ -177,7 +173,6 @@ impl From<PointLaw> for PointModel {
 
 impl PointModel {
     /// The elements that have a state; none under a law without.
-    #[must_use]
     pub fn elements(&self) -> &[PointElement] {
         if self.law.has_elements() { &self.elements } else { &[] }
     }

@@ -65,7 +65,6 @@ pub fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 ///
 /// # Panics
 /// As [`run`].
-#[must_use]
 pub fn threads() -> usize {
     own().map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads)
 }

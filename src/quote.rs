@@ -16,7 +16,6 @@ const MOST_PART: usize = 600;
 /// assert_eq!(within("friction.mu_c", 20), "friction.mu_c");
 /// assert_eq!(within("abcdefghijklmnopqrstuvwxyz", 10), "abcdef..yz");
 /// ```
-#[must_use]
 pub fn within(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().nth(most).is_none() {
         return Cow::Borrowed(text);
@@ -30,14 +29,12 @@ pub fn within(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 /// A value, a key or a name as a message shows it, in at most [`MOST_QUOTED`] characters.
-#[must_use]
 pub fn quoted(text: &str) -> Cow<'_, str> {
     within(text, MOST_QUOTED)
 }
 
 /// A message that may quote anything, in at most [`MOST_MESSAGE`] characters: what is very long between two
 /// quotes is shortened.
-#[must_use]
 pub fn message(text: &str) -> Cow<'_, str> {
     if text.len() <= MOST_PART {
         return Cow::Borrowed(text);

@@ -7,7 +7,6 @@ const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Ten rounds of Philox4x32 on `counter` with `key`.
-#[must_use]
 pub fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let a = u64::from(MULTIPLIERS[0]) * u64::from(counter[0]);
@@ -27,20 +26,17 @@ pub struct Draw {
 
 impl Draw {
     /// The numbers of contact `contact` (its index in the whole run) under `seed`.
-    #[must_use]
     pub const fn new(seed: u64, contact: u64) -> Self {
         Self { seed, contact }
     }
 
     /// The index of the contact.
-    #[must_use]
     pub const fn contact(&self) -> u64 {
         self.contact
     }
 
     /// Two independent uniform numbers in the open interval (0, 1), with 53 bits, for the parameter
     /// called `name`. Names are hashed (FNV-1a, 64 bits to 32), so adding a parameter changes no other.
-    #[must_use]
     pub fn uniform2(&self, name: &str) -> [f64; 2] {
         let hash =
             name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
@@ -54,13 +50,11 @@ impl Draw {
     }
 
     /// A uniform number in (0, 1) for the parameter called `name`.
-    #[must_use]
     pub fn uniform(&self, name: &str) -> f64 {
         self.uniform2(name)[0]
     }
 
     /// A standard normal number for the parameter called `name` (Box & Muller).
-    #[must_use]
     pub fn normal(&self, name: &str) -> f64 {
         let [a, b] = self.uniform2(name);
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()

@@ -39,7 +39,6 @@ impl Range {
     }
 
     /// Whether a value is in the range; NaN is in none.
-    #[must_use]
     pub const fn contains(&self, value: f64) -> bool {
         self.least <= value && value <= self.most
     }

@@ -5,9 +5,8 @@ use bristle::contact::{Bristles, Initial};
 use bristle::{Signal, Twist};
 
 use super::{argument, batch, input};
-use crate::BristleBatch;
 use crate::failure::{BristleStatus, Failure, guard};
-use crate::raw;
+use crate::{BristleBatch, raw};
 
 /// How a signal goes from point to point.
 #[repr(C)]

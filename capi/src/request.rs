@@ -3,9 +3,8 @@
 use bristle::batch::Sample;
 
 use super::{batch, rows};
-use crate::BristleBatch;
 use crate::failure::{BristleStatus, Failure, guard};
-use crate::raw;
+use crate::{BristleBatch, raw};
 
 /// Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with
 /// other work, such as the next bristle_batch_advance(). They take the place of those asked for before.

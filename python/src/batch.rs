@@ -13,8 +13,7 @@ use bristle::error::ParameterError;
 use bristle::{
     Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Snapshot, Stepping, pool,
 };
-use bristle_scenario::Precision;
-use bristle_scenario::Scenario;
+use bristle_scenario::{Precision, Scenario};
 use rayon::prelude::*;
 
 use crate::drive::{Control, Pace};

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bristle::{Body, Input, ParameterError};
-use bristle_scenario::Scenario;
-use bristle_scenario::{Precision, change, in_columns};
+use bristle_scenario::{Precision, Scenario, change, in_columns};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};

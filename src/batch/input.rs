@@ -56,7 +56,6 @@ impl Input {
     ];
 
     /// Its field, as errors name it.
-    #[must_use]
     pub const fn field(self) -> &'static str {
         match self {
             Self::NormalForce => "inputs.normal_force",
@@ -76,7 +75,6 @@ impl Input {
     }
 
     /// The values that it may have.
-    #[must_use]
     pub const fn range(self) -> Range {
         match self {
             Self::NormalForce | Self::Fx | Self::Fy => range::FORCE,

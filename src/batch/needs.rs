@@ -19,7 +19,6 @@ const ALLOCATION: u64 = 16;
 /// Memory \[byte\] that `n` contacts like these `few` take on an engine, about, and `copies` of what they are
 /// made of: a batch keeps two, the contacts as they are and as they started. A map or table that they share
 /// counts once.
-#[must_use]
 pub fn memory(few: &[Contact], n: usize, copies: u64) -> u64 {
     let most = |of: fn(&Contact) -> u64| few.iter().map(of).max().unwrap_or(0);
     let shared = crate::contact::one_more(few);

@@ -97,19 +97,16 @@ struct Content<'a> {
 
 impl Snapshot {
     /// The engine that saved it: its kind, precision, adapter and driver.
-    #[must_use]
     pub fn engine(&self) -> &str {
         &self.engine
     }
 
     /// Number of contacts.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.states.len()
     }
 
     /// Whether there is no contact.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.states.is_empty()
     }

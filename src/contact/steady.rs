@@ -16,7 +16,6 @@ const AT_REST: f64 = 1e-12;
 impl Contact {
     /// The bristle states at the start, as [`Bristles::States`] has them, of the `active` cells of a grid;
     /// none if all are zero.
-    #[must_use]
     pub fn first_bristles(&self, active: &[usize]) -> Option<Cow<'_, [[f64; 2]]>> {
         match &self.initial.bristles {
             Bristles::Unloaded => None,
@@ -40,7 +39,6 @@ impl Contact {
     }
 
     /// The twist of the patch at its origin, in its own axes, at the start.
-    #[must_use]
     pub fn first_twist(&self) -> Twist {
         match &self.body {
             Body::Free(body) => body.frame.transform(self.initial.pose).twist(body.twist),

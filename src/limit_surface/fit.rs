@@ -32,14 +32,12 @@ pub struct Ellipsoid {
 
 impl Ellipsoid {
     /// The ellipsoid of `surface` and its error.
-    #[must_use]
     pub fn fit(surface: &Surface) -> (Self, FitError) {
         let fit = Self { radius: surface.radius() };
         (fit, error(surface, |v| fit.coulomb(v)))
     }
 
     /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure.
-    #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let z = self.radius * twist.w;
         if ![twist.vx, twist.vy, z].iter().all(|c| c.is_finite()) {
@@ -69,7 +67,6 @@ pub struct Quartic {
 impl Quartic {
     /// The quartic that minimises the squares of `H(F) - 1` and of the components of its gradient across the
     /// twist, and its error.
-    #[must_use]
     pub fn fit(surface: &Surface) -> (Self, FitError) {
         let radius = surface.radius();
         let directions = sphere(DIRECTIONS);
@@ -98,14 +95,12 @@ impl Quartic {
     }
 
     /// `H(F)`, 1 on the surface [-], of a load `(fx, fy, tau/r)/(mu f_N)`.
-    #[must_use]
     pub fn value(&self, load: [f64; 3]) -> f64 {
         let load = Vector3::from(load);
         self.terms.iter().map(|d| Vector3::from(*d).dot(&load).powi(4)).sum()
     }
 
     /// `dH/dF` [-]: along the twist `(vx, vy, r w)` at slip.
-    #[must_use]
     pub fn gradient(&self, load: [f64; 3]) -> [f64; 3] {
         let load = Vector3::from(load);
         let sum: Vector3<f64> =
@@ -115,7 +110,6 @@ impl Quartic {
 
     /// Coulomb wrench [-, -, m] of a twist for `mu f_N = 1`, both at the centre of pressure: minus the load
     /// of maximal dissipation.
-    #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let v = Vector3::new(twist.vx, twist.vy, self.radius * twist.w);
         if !v.iter().all(|c| c.is_finite()) {

@@ -63,7 +63,6 @@ pub struct Margin {
 
 impl Margin {
     /// Whether the load holds: it lies inside the limit surface or on it.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.factor >= 1.0
     }

@@ -43,7 +43,6 @@ pub struct Surface {
 
 impl Surface {
     /// The surface of `patch` by `rule`.
-    #[must_use]
     pub fn new(patch: &Patch, rule: Rule) -> Self {
         let frame = Frame::new(patch);
         let unit = frame.unit;
@@ -67,7 +66,6 @@ impl Surface {
     }
 
     /// The surfaces of many patches, in parallel.
-    #[must_use]
     pub fn batch(patches: &[Patch], rule: Rule) -> Vec<Self> {
         pool::run(|| patches.par_iter().map(|patch| Self::new(patch, rule)).collect())
     }
@@ -75,7 +73,6 @@ impl Surface {
     /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at
     /// the centre of pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN for
     /// one that is not finite.
-    #[must_use]
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let span = self.points.span.max(1.0);
         let scaled = [twist.vx, twist.vy, twist.w * self.unit * span];
@@ -98,7 +95,6 @@ impl Surface {
 
     /// Coulomb wrench [N, N, N m] of `twist` under normal force `f_n` \[N\] with coefficient `mu` >= 0 [-],
     /// both at the centre of pressure. A negative force is no contact, 0.
-    #[must_use]
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         let Wrench { fx, fy, tau } = self.coulomb(twist);
         let most = mu * contact_force(f_n);
@@ -106,40 +102,34 @@ impl Surface {
     }
 
     /// As [`Surface::wrench`], with twist and wrench at the patch origin (the grid's centre).
-    #[must_use]
     pub fn wrench_at_origin(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         self.wrench(twist.at(self.patch.cop()), mu, f_n).about([-self.patch.cop()[0], -self.patch.cop()[1]])
     }
 
     /// Viscous wrench `-sigma2 f_N (vx, vy, u w)` [N, N, N m], `docs/model.md` (19), at the centre of
     /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` \[N\] as there.
-    #[must_use]
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * contact_force(f_n);
         Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
     }
 
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
-    #[must_use]
     pub fn coulombs(&self, twists: &[Twist]) -> Vec<Wrench> {
         pool::run(|| twists.par_iter().with_min_len(32).map(|t| self.coulomb(*t)).collect())
     }
 
     /// The rule.
-    #[must_use]
     pub const fn rule(&self) -> Rule {
         self.rule
     }
 
     /// The patch.
-    #[must_use]
     pub const fn patch(&self) -> &Patch {
         &self.patch
     }
 
     /// Torsional radius `r` \[m\]: torque of pure rotation about the centre of pressure over `mu f_N`,
     /// eq. (25) of the paper, by this surface's rule (`docs/model.md`, section 7).
-    #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
     }

@@ -86,9 +86,9 @@ impl Table {
 
     /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes
     /// within 1e-5 and `r'` within 3e-6 of it (of 2700 random maps whose pressures span six decades, five
-    /// were further off with `n_ls = 100`, by up to 2e-5). A map of 21 x 21 random pressures takes a fifth of
-    /// the time by `cells`, half to nine tenths by the other rules; one of a few levels gains less by
-    /// `cells`, or is made in double.
+    /// were further off with `n_ls = 100`, by up to 2e-5). By `cells` a map of 21 x 21 random pressures takes
+    /// a fifth of the time; one of a few levels gains less, or is made in double. By the other rules tables
+    /// are made in double, which takes at most twice as long.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -97,7 +97,7 @@ impl Table {
     }
 
     fn in_single(patch: &Patch, rule: Rule, angles: &Angles) -> Self {
-        match SinglePrecision::new(patch, rule) {
+        match (rule == Rule::Cells).then(|| SinglePrecision::new(patch)).flatten() {
             Some(single) => Self::at(&single, angles),
             None => Self::at(&Surface::new(patch, rule), angles),
         }
@@ -133,7 +133,6 @@ impl Table {
 
     /// A table with the nodes that one had: its patch, rule, resolution, `r` \[m\], nodes `[theta, phi]`,
     /// whether they are about the origin of the patch, and whether they are exact to single precision only.
-    #[must_use]
     pub fn from_nodes(
         patch: Patch,
         rule: Rule,
@@ -186,7 +185,6 @@ impl Table {
     /// patch of this table's shape and radius `r` \[m\], by bilinear look-up, `docs/model.md` (103). About
     /// the centre of pressure `r` is that of a patch of any size; about the origin it is [`Table::radius`],
     /// times the scale of the patch if that is scaled. Zero at rest, NaN of a twist that is not finite.
-    #[must_use]
     pub fn h(&self, r: f64, twist: Twist) -> [f64; 3] {
         let v_s = [twist.vx, twist.vy, r * twist.w];
         match v_s {
@@ -197,7 +195,6 @@ impl Table {
     }
 
     /// The look-up at `v_S = (vx, vy, r w)` [m/s] with its derivatives; at rest that of a rotation.
-    #[must_use]
     pub fn look_up(&self, v_s: [f64; 3]) -> LookUp {
         let [vx, vy, z] = v_s;
         let vt = vx.hypot(vy);
@@ -237,7 +234,6 @@ impl Table {
     /// the table.
     ///
     /// Exact wrenches always dissipate; a table that interpolates them may not, where cells are coarse.
-    #[must_use]
     pub fn passivity(&self, per_cell: usize) -> Passivity {
         let steps = per_cell + 1;
         let fraction = |k: usize| (k as f64 / (steps * self.n_ls) as f64 * (PI / 2.0)).sin_cos();
@@ -267,57 +263,48 @@ impl Table {
     }
 
     /// Twist of node `(i, j)` at the table's centre, `docs/model.md` (101).
-    #[must_use]
     pub fn twist(&self, i: usize, j: usize) -> Twist {
         twist(self.n_ls, self.radius, i, j)
     }
 
     /// Normalised wrenches `[theta][phi]`, `(4 N_ls + 1) (N_ls + 1)` of them.
-    #[must_use]
     pub fn nodes(&self) -> &[[f64; 3]] {
         &self.h
     }
 
     /// The rule by which the table was made.
-    #[must_use]
     pub const fn rule(&self) -> Rule {
         self.rule
     }
 
     /// Resolution `N_ls`.
-    #[must_use]
     pub const fn n_ls(&self) -> usize {
         self.n_ls
     }
 
     /// The patch that the table was made of.
-    #[must_use]
     pub const fn patch(&self) -> &Patch {
         &self.patch
     }
 
     /// Whether its nodes are exact to single precision only.
-    #[must_use]
     pub const fn is_single(&self) -> bool {
         self.is_single
     }
 
     /// Whether it is of a [`Basis`](super::Basis), with twists and wrenches at the origin of the patch and
     /// the radius of its grid.
-    #[must_use]
     pub const fn is_at_origin(&self) -> bool {
         self.at_origin
     }
 
     /// Where the table's twists and wrenches are \[m\], in the patch frame.
-    #[must_use]
     pub const fn centre(&self) -> [f64; 2] {
         if self.at_origin { [0.0; 2] } else { self.patch.cop() }
     }
 
     /// Torsional radius `r'` \[m\] of that patch, by the table's rule;
     /// [`Basis::radius`](super::Basis::radius) at the origin.
-    #[must_use]
     pub const fn radius(&self) -> f64 {
         self.radius
     }

@@ -3,8 +3,7 @@
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::real::Real;
-use super::simd::Simd;
+use super::real::{Real, operators};
 
 /// A small array of numbers, which the compiler turns into the vector registers that every processor has.
 /// Where there is a type made of the processor's own instructions ([`super::x86`]), that one is faster.
@@ -28,7 +27,6 @@ macro_rules! real {
             type Scalar = Self;
             type Mask = bool;
             const LANES: usize = 1;
-            const SIMD: Simd = Simd::Baseline;
             const TINY: f64 = $tiny;
             const TRANSITION_ITERATIONS: usize = $iterations;
             const EXP2_SERIES: &'static [f64] = $exp;
@@ -43,12 +41,6 @@ macro_rules! real {
             fn splat(value: f64) -> Self {
                 value as $t
             }
-            fn pack(values: &[f64]) -> Self {
-                values[0] as $t
-            }
-            fn lane(self, _: usize) -> f64 {
-                f64::from(self)
-            }
             #[inline(always)]
             fn lanes(&self) -> &[Self] {
                 std::slice::from_ref(self)
@@ -56,9 +48,6 @@ macro_rules! real {
             #[inline(always)]
             fn lanes_mut(&mut self) -> &mut [Self] {
                 std::slice::from_mut(self)
-            }
-            fn reduce_sum(self) -> f64 {
-                f64::from(self)
             }
             #[inline(always)]
             fn fma(self, by: Self, plus: Self) -> Self {
@@ -71,10 +60,6 @@ macro_rules! real {
             #[inline(always)]
             fn select(mask: bool, a: Self, b: Self) -> Self {
                 if mask { a } else { b }
-            }
-            #[inline(always)]
-            fn any(mask: bool) -> bool {
-                mask
             }
             #[inline(always)]
             fn bitmask(mask: bool) -> u32 {
@@ -107,14 +92,6 @@ macro_rules! real {
             #[inline(always)]
             fn sqrt(self) -> Self {
                 <$t>::sqrt(self)
-            }
-            #[inline(always)]
-            fn recip(self) -> Self {
-                1.0 / self
-            }
-            #[inline(always)]
-            fn rsqrt(self) -> Self {
-                1.0 / <$t>::sqrt(self)
             }
             #[inline(always)]
             fn split_exp2(self) -> (Self, Self) {
@@ -157,46 +134,11 @@ macro_rules! real {
             }
         }
 
-        impl Add for Lanes<$t> {
-            type Output = Self;
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                self.zip(other, |a, b| a + b)
-            }
-        }
-        impl AddAssign for Lanes<$t> {
-            #[inline(always)]
-            fn add_assign(&mut self, other: Self) {
-                *self = *self + other;
-            }
-        }
-        impl Sub for Lanes<$t> {
-            type Output = Self;
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                self.zip(other, |a, b| a - b)
-            }
-        }
-        impl Mul for Lanes<$t> {
-            type Output = Self;
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                self.zip(other, |a, b| a * b)
-            }
-        }
-        impl Div for Lanes<$t> {
-            type Output = Self;
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                self.zip(other, |a, b| a / b)
-            }
-        }
-        impl Neg for Lanes<$t> {
-            type Output = Self;
-            #[inline(always)]
-            fn neg(self) -> Self {
-                self.map(|a| -a)
-            }
+        operators! { Lanes<$t>:
+            Add add |self, other| self.zip(other, |a, b| a + b);
+            Sub sub |self, other| self.zip(other, |a, b| a - b);
+            Mul mul |self, other| self.zip(other, |a, b| a * b);
+            Div div |self, other| self.zip(other, |a, b| a / b);
         }
 
         impl Real for Lanes<$t> {
@@ -204,30 +146,10 @@ macro_rules! real {
             type Mask = [$bits; WIDTH];
             type Scalar = $t;
             const LANES: usize = WIDTH;
-            const SIMD: Simd = Simd::Baseline;
-            const TINY: f64 = <$t as Real>::TINY;
-            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
-            const EXP2_SERIES: &'static [f64] = <$t as Real>::EXP2_SERIES;
-            const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
-            const SINE_COSINE: [&'static [f64]; 2] = <$t as Real>::SINE_COSINE;
-            const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
-            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
-            const ROUNDER: f64 = <$t as Real>::ROUNDER;
-            const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 Self([value as $t; WIDTH])
-            }
-            fn pack(values: &[f64]) -> Self {
-                let mut out = Self::splat(0.0);
-                for (to, from) in out.0.iter_mut().zip(values) {
-                    *to = *from as $t;
-                }
-                out
-            }
-            fn lane(self, lane: usize) -> f64 {
-                f64::from(self.0[lane])
             }
             #[inline(always)]
             fn lanes(&self) -> &[$t] {
@@ -236,9 +158,6 @@ macro_rules! real {
             #[inline(always)]
             fn lanes_mut(&mut self) -> &mut [$t] {
                 &mut self.0
-            }
-            fn reduce_sum(self) -> f64 {
-                self.0.iter().map(|v| f64::from(*v)).sum()
             }
             #[inline(always)]
             fn fma(self, by: Self, plus: Self) -> Self {
@@ -312,26 +231,6 @@ macro_rules! real {
             #[inline(always)]
             fn sqrt(self) -> Self {
                 self.map(|a| a.sqrt())
-            }
-            #[inline(always)]
-            fn recip(self) -> Self {
-                self.map(|a| 1.0 / a)
-            }
-            #[inline(always)]
-            fn rsqrt(self) -> Self {
-                self.map(|a| 1.0 / a.sqrt())
-            }
-            #[inline(always)]
-            fn split_exp2(self) -> (Self, Self) {
-                let (mut scale, mut rest) = (self, self);
-                for i in 0..WIDTH {
-                    (scale.0[i], rest.0[i]) = self.0[i].split_exp2();
-                }
-                (scale, rest)
-            }
-            #[inline(always)]
-            fn powf(self, exponent: Self) -> Self {
-                self.zip(exponent, |a, b| a.powf(b))
             }
         }
     };

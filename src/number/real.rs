@@ -22,39 +22,48 @@ pub trait Real:
     + Sync
 {
     /// The type of the number in one lane.
-    type Scalar: Real<Scalar = Self::Scalar>;
+    type Scalar: Real<Scalar = Self::Scalar> + Into<f64>;
     /// The outcome of a comparison, in every lane.
     type Mask: Copy + Debug + Send + Sync;
     /// Number of lanes.
     const LANES: usize;
     /// The instructions that operations on this type compile to.
-    const SIMD: Simd;
+    const SIMD: Simd = Simd::Baseline;
     /// Added under square roots, so that the direction of a zero vector is zero.
-    const TINY: f64;
+    const TINY: f64 = Self::Scalar::TINY;
     /// Iterations of a root in the transition.
-    const TRANSITION_ITERATIONS: usize;
+    const TRANSITION_ITERATIONS: usize = Self::Scalar::TRANSITION_ITERATIONS;
     /// Coefficients of `2^r` for |r| <= 1/2.
-    const EXP2_SERIES: &'static [f64];
+    const EXP2_SERIES: &'static [f64] = Self::Scalar::EXP2_SERIES;
     /// Terms of the series for sine and cosine up to a quarter turn.
-    const SINE_TERMS: usize;
+    const SINE_TERMS: usize = Self::Scalar::SINE_TERMS;
     /// Coefficients of `sin(t)/t` and `cos t` in `t^2` for |t| <= pi/4.
-    const SINE_COSINE: [&'static [f64]; 2];
+    const SINE_COSINE: [&'static [f64]; 2] = Self::Scalar::SINE_COSINE;
     /// Terms of the series for the arc tangent up to an eighth of a half turn.
-    const ATAN_TERMS: usize;
+    const ATAN_TERMS: usize = Self::Scalar::ATAN_TERMS;
     /// Coefficients of `2 atanh(s)/s` in `s^2` up to `s = (sqrt 2 - 1)/(sqrt 2 + 1)`, for the logarithm.
-    const LN_SERIES: &'static [f64];
+    const LN_SERIES: &'static [f64] = Self::Scalar::LN_SERIES;
     /// `1.5 2^m` with mantissas of `m` bits: adding and subtracting it rounds to an integer.
-    const ROUNDER: f64;
+    const ROUNDER: f64 = Self::Scalar::ROUNDER;
     /// Residual [-] below which one more step of Newton is enough: the error after it is of the order of the
     /// residual's square, which is below the rounding.
-    const ROOT_RESIDUAL: f64;
+    const ROOT_RESIDUAL: f64 = Self::Scalar::ROOT_RESIDUAL;
 
     /// The nearest number, in every lane.
     fn splat(value: f64) -> Self;
     /// The nearest numbers, a lane each; lanes beyond `values` are 0.
-    fn pack(values: &[f64]) -> Self;
+    fn pack(values: &[f64]) -> Self {
+        let mut out = Self::splat(0.0);
+        for (to, from) in out.lanes_mut().iter_mut().zip(values) {
+            *to = Self::Scalar::splat(*from);
+        }
+        out
+    }
     /// The number in one lane.
-    fn lane(self, lane: usize) -> f64;
+    #[inline(always)]
+    fn lane(self, lane: usize) -> f64 {
+        self.lanes()[lane].into()
+    }
     /// As many numbers as there are lanes, the first of `from`.
     #[inline(always)]
     fn from_slice(from: &[Self::Scalar]) -> Self {
@@ -72,7 +81,9 @@ pub trait Real:
     /// The numbers in the lanes, to be changed.
     fn lanes_mut(&mut self) -> &mut [Self::Scalar];
     /// Sum over the lanes.
-    fn reduce_sum(self) -> f64;
+    fn reduce_sum(self) -> f64 {
+        self.lanes().iter().map(|v| (*v).into()).sum()
+    }
     /// `self * by + plus`, in one instruction where the processor has it. Not `mul_add` as in `std`: that is
     /// always rounded once, for which it calls the library where there is no instruction.
     fn fma(self, by: Self, plus: Self) -> Self;
@@ -81,7 +92,10 @@ pub trait Real:
     /// `a` where the mask is set, else `b`.
     fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
     /// Whether the mask is set anywhere.
-    fn any(mask: Self::Mask) -> bool;
+    #[inline(always)]
+    fn any(mask: Self::Mask) -> bool {
+        Self::bitmask(mask) != 0
+    }
     /// The mask as a number: bit `i` for lane `i`.
     fn bitmask(mask: Self::Mask) -> u32;
     /// Both masks.
@@ -102,9 +116,15 @@ pub trait Real:
     /// Square root.
     fn sqrt(self) -> Self;
     /// `1 / self`, for normal numbers.
-    fn recip(self) -> Self;
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::splat(1.0) / self
+    }
     /// `1 / sqrt(self)`, for normal numbers > 0.
-    fn rsqrt(self) -> Self;
+    #[inline(always)]
+    fn rsqrt(self) -> Self {
+        Self::splat(1.0) / self.sqrt()
+    }
     /// `self / sqrt(x)` within 1e-12 in f64 and as [`Real::rsqrt`] in f32, for normal numbers `x` > 0.
     #[inline(always)]
     fn over_sqrt(self, x: Self) -> Self {
@@ -126,9 +146,22 @@ pub trait Real:
         self.sqrt()
     }
     /// `2^k` and the remainder `self - k` with the nearest integer `k`, for -120 <= self <= 0.
-    fn split_exp2(self) -> (Self, Self);
+    #[inline(always)]
+    fn split_exp2(self) -> (Self, Self) {
+        let (mut scale, mut rest) = (self, self);
+        for lane in 0..Self::LANES {
+            (scale.lanes_mut()[lane], rest.lanes_mut()[lane]) = self.lanes()[lane].split_exp2();
+        }
+        (scale, rest)
+    }
     /// self^exponent, for self > 0.
-    fn powf(self, exponent: Self) -> Self;
+    #[inline(never)]
+    fn powf(mut self, exponent: Self) -> Self {
+        for (v, e) in self.lanes_mut().iter_mut().zip(exponent.lanes()) {
+            *v = v.powf(*e);
+        }
+        self
+    }
 
     /// `e` and `m` of `self = m 2^e`, 1 <= m < 2, for normal numbers > 0.
     #[inline(always)]
@@ -149,11 +182,7 @@ pub trait Real:
         let middle = Self::splat(std::f64::consts::SQRT_2);
         let s = (mantissa - middle) * (mantissa + middle).recip();
         let s2 = s * s;
-        let last = Self::LN_SERIES.len() - 1;
-        let mut sum = Self::splat(Self::LN_SERIES[last]);
-        for k in (0..last).rev() {
-            sum = sum.fma(s2, Self::splat(Self::LN_SERIES[k]));
-        }
+        let sum = polynomial(Self::LN_SERIES, s2);
         let half = 0.5 * std::f64::consts::LN_2;
         s.fma(sum, exponent.fma(Self::splat(std::f64::consts::LN_2), Self::splat(half)))
     }
@@ -291,6 +320,33 @@ pub trait Real:
         (self * polynomial(f32::SINE_COSINE[0], t2), polynomial(f32::SINE_COSINE[1], t2))
     }
 }
+
+/// The operators of a number type, from an expression for each of the four.
+macro_rules! operators {
+    ($type:ty: $($operator:ident $name:ident |$a:ident, $b:ident| $result:expr;)+) => {
+        $(impl $operator for $type {
+            type Output = Self;
+            #[inline(always)]
+            fn $name($a, $b: Self) -> Self {
+                $result
+            }
+        })+
+        impl AddAssign for $type {
+            #[inline(always)]
+            fn add_assign(&mut self, other: Self) {
+                *self = *self + other;
+            }
+        }
+        impl Neg for $type {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Self::splat(-0.0) - self
+            }
+        }
+    };
+}
+pub(super) use operators;
 
 /// The polynomial with these coefficients, lowest power first.
 #[inline(always)]

@@ -13,7 +13,6 @@ pub enum Simd {
 
 impl Simd {
     /// The name on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "portable",
@@ -23,7 +22,6 @@ impl Simd {
     }
 
     /// The widest that this processor has.
-    #[must_use]
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
         {

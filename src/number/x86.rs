@@ -10,95 +10,44 @@ macro_rules! lanes {
     (
         $(#[$doc:meta])*
         $name:ident: $simd:ident, $lanes:literal of $t:ident in $register:ident, mask $mask:ident, bits $bits:ident,
-        set $set:ident, integer $set_int:ident,
+        set $set:ident, integer $set_int:ident, load $load:ident, store $store:ident,
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, fma $fma:ident,
         min $min:ident, max $max:ident, sqrt $sqrt:ident,
         and $and_lanes:ident, and not $and_not:ident, xor $xor:ident,
         to integers $to_int:ident, from integers $from_int:ident, add integers $add_int:ident,
         shift $shift:ident by $mantissa:literal,
-        lt $lt:expr, select $select:expr, and $and:expr, other lanes $not:expr, mask bits $mask_bits:expr,
-        recip $recip:expr, rsqrt $rsqrt:expr, sum $sum:ident, $($more:item)*
+        indices: load $load_at:ident, store $store_at:ident, set $set_at:ident, add $add_at:ident, min $min_at:ident,
+        truncate $truncate:ident, gather |$from:ident, $at:ident| $gather:expr,
+        lt $lt:expr, select |$selecting:ident, $a:ident, $b:ident| $select:expr,
+        masks: and |$one:ident, $other:ident| $and:expr, not |$negated:ident| $not:expr,
+        bits |$counted:ident| $bits_of:expr,
+        pack |$packing:ident, $packed:ident| $pack:expr,
+        spread |$spreading:ident, $old:ident, $new:ident| $spread:expr,
+        sum $sum:ident, $($more:item)*
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name($register);
 
-        impl Add for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn add(self, other: Self) -> Self {
-                // SAFETY: the type exists only where its instructions do; so everywhere in this file.
-                Self(unsafe { $add(self.0, other.0) })
-            }
-        }
-        impl AddAssign for $name {
-            #[inline(always)]
-            fn add_assign(&mut self, other: Self) {
-                *self = *self + other;
-            }
-        }
-        impl Sub for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn sub(self, other: Self) -> Self {
-                // SAFETY: as above.
-                Self(unsafe { $sub(self.0, other.0) })
-            }
-        }
-        impl Mul for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                // SAFETY: as above.
-                Self(unsafe { $mul(self.0, other.0) })
-            }
-        }
-        impl Div for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                // SAFETY: as above.
-                Self(unsafe { $div(self.0, other.0) })
-            }
-        }
-        impl Neg for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn neg(self) -> Self {
-                Self::splat(-0.0) - self
-            }
+        // SAFETY: the type exists only where its instructions do; so everywhere in this file.
+        operators! { $name:
+            Add add |self, other| Self(unsafe { $add(self.0, other.0) });
+            Sub sub |self, other| Self(unsafe { $sub(self.0, other.0) });
+            Mul mul |self, other| Self(unsafe { $mul(self.0, other.0) });
+            Div div |self, other| Self(unsafe { $div(self.0, other.0) });
         }
 
+        #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
         impl Real for $name {
             type Scalar = $t;
             type Mask = $mask;
             const LANES: usize = $lanes;
             const SIMD: Simd = Simd::$simd;
-            const TINY: f64 = <$t as Real>::TINY;
-            const TRANSITION_ITERATIONS: usize = <$t as Real>::TRANSITION_ITERATIONS;
-            const EXP2_SERIES: &'static [f64] = <$t as Real>::EXP2_SERIES;
-            const SINE_TERMS: usize = <$t as Real>::SINE_TERMS;
-            const SINE_COSINE: [&'static [f64]; 2] = <$t as Real>::SINE_COSINE;
-            const ATAN_TERMS: usize = <$t as Real>::ATAN_TERMS;
-            const LN_SERIES: &'static [f64] = <$t as Real>::LN_SERIES;
-            const ROUNDER: f64 = <$t as Real>::ROUNDER;
-            const ROOT_RESIDUAL: f64 = <$t as Real>::ROOT_RESIDUAL;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 // SAFETY: as above.
                 Self(unsafe { $set(value as $t) })
-            }
-            fn pack(values: &[f64]) -> Self {
-                let mut out = Self::splat(0.0);
-                for (to, from) in out.lanes_mut().iter_mut().zip(values) {
-                    *to = *from as $t;
-                }
-                out
-            }
-            #[inline(always)]
-            fn lane(self, lane: usize) -> f64 {
-                f64::from(self.lanes()[lane])
             }
             #[inline(always)]
             fn lanes(&self) -> &[$t] {
@@ -126,37 +75,24 @@ macro_rules! lanes {
                 unsafe { $lt(self.0, other.0) }
             }
             #[inline(always)]
-            fn select(mask: $mask, a: Self, b: Self) -> Self {
+            fn select($selecting: $mask, $a: Self, $b: Self) -> Self {
                 // SAFETY: as above.
-                Self(unsafe { $select(mask, a.0, b.0) })
+                Self(unsafe { $select })
             }
             #[inline(always)]
-            fn any(mask: $mask) -> bool {
-                Self::bitmask(mask) != 0
+            fn bitmask($counted: $mask) -> u32 {
+                // SAFETY: as above.
+                unsafe { $bits_of as u32 }
             }
             #[inline(always)]
-            fn bitmask(mask: $mask) -> u32 {
+            fn and($one: $mask, $other: $mask) -> $mask {
                 // SAFETY: as above.
-                #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
-                unsafe {
-                    $mask_bits(mask) as u32
-                }
+                unsafe { $and }
             }
             #[inline(always)]
-            fn and(a: $mask, b: $mask) -> $mask {
+            fn not($negated: $mask) -> $mask {
                 // SAFETY: as above.
-                #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
-                unsafe {
-                    $and(a, b)
-                }
-            }
-            #[inline(always)]
-            fn not(mask: $mask) -> $mask {
-                // SAFETY: as above.
-                #[allow(unused_unsafe, reason = "masks of AVX-512 are integers")]
-                unsafe {
-                    $not(mask)
-                }
+                unsafe { $not }
             }
             #[inline(always)]
             fn min(self, other: Self) -> Self {
@@ -184,14 +120,6 @@ macro_rules! lanes {
                 Self(unsafe { $sqrt(self.0) })
             }
             #[inline(always)]
-            fn recip(self) -> Self {
-                $recip(self)
-            }
-            #[inline(always)]
-            fn rsqrt(self) -> Self {
-                $rsqrt(self)
-            }
-            #[inline(always)]
             fn split_exp2(self) -> (Self, Self) {
                 // Adding and subtracting 1.5 2^mantissa rounds to an integer, and leaves it in the low bits.
                 const MANTISSA: u32 = $mantissa;
@@ -205,13 +133,41 @@ macro_rules! lanes {
                 };
                 (scale, self - (shifted - magic))
             }
-            #[inline(never)]
-            fn powf(self, exponent: Self) -> Self {
-                let mut out = self;
-                for (v, e) in out.lanes_mut().iter_mut().zip(exponent.lanes()) {
-                    *v = v.powf(*e);
+            #[inline(always)]
+            fn gather($from: &[$t], at: &[u32; LANES], plus: usize) -> Self {
+                let $from = &$from[plus..];
+                let last = ($from.len() - 1).min(i32::MAX as usize) as i32;
+                let $from = $from.as_ptr();
+                // SAFETY: as above; no index is beyond the last.
+                Self(unsafe {
+                    let $at = $min_at($load_at(at.as_ptr().cast()), $set_at(last));
+                    $gather
+                })
+            }
+            #[inline(always)]
+            fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
+                // SAFETY: as above; both arrays are as long as the longest register.
+                unsafe {
+                    let sum = $add_at($load_at(base.as_ptr().cast()), $truncate(self.0));
+                    $store_at(to.as_mut_ptr().cast(), sum);
                 }
-                out
+            }
+            #[inline(always)]
+            fn compress_into(self, $packing: $mask, to: &mut [Self], at: usize) {
+                assert!(at + $lanes <= to.len() * $lanes, "space for a whole register from `at` on");
+                let $packed = self.0;
+                // SAFETY: as above, and within the slice.
+                unsafe { $store(to.as_mut_ptr().cast::<$t>().add(at), $pack) }
+            }
+            #[inline(always)]
+            fn expand_from(self, $spreading: $mask, from: &[Self], at: usize) -> Self {
+                assert!(at + $lanes <= from.len() * $lanes, "space for a whole register from `at` on");
+                let $old = self.0;
+                // SAFETY: as above, and within the slice.
+                Self(unsafe {
+                    let $new = $load(from.as_ptr().cast::<$t>().add(at));
+                    $spread
+                })
             }
 
             $($more)*

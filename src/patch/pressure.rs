@@ -49,13 +49,11 @@ impl Hertz {
     }
 
     /// Contact radius `a` \[cells\] at normal force `f_n` \[N\] on `grid`.
-    #[must_use]
     pub fn a(&self, grid: &Grid, f_n: f64) -> f64 {
         (self.radius * f_n.max(0.0).cbrt()).min(0.5 * grid.nx.min(grid.ny) as f64).max(A_MIN)
     }
 
     /// Exponent `k` at normal force `f_n` \[N\].
-    #[must_use]
     pub fn k(&self, f_n: f64) -> f64 {
         match self.exponent {
             Exponent::Fixed(k) => k,
@@ -65,7 +63,6 @@ impl Hertz {
     }
 
     /// Pressures [arbitrary unit] at normal force `f_n` \[N\], one a cell, bottom row first.
-    #[must_use]
     pub fn pressure(&self, grid: &Grid, f_n: f64) -> Vec<f64> {
         let (a, k) = (self.a(grid, f_n), self.k(f_n));
         let at = |x: f64, y: f64| {

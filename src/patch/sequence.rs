@@ -80,31 +80,26 @@ impl Sequence {
     }
 
     /// Columns and rows.
-    #[must_use]
     pub const fn cells(&self) -> [usize; 2] {
         self.cells
     }
 
     /// Times of the frames \[s\].
-    #[must_use]
     pub fn times(&self) -> &[f64] {
         &self.times
     }
 
     /// Number of frames.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.times.len()
     }
 
     /// Whether there is no frame (never).
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
     /// The frame that holds at time `t` \[s\].
-    #[must_use]
     pub fn frame_at(&self, t: f64) -> usize {
         self.times.partition_point(|from| *from <= t + SAME_TIME).max(1) - 1
     }
@@ -122,7 +117,6 @@ impl Sequence {
 
     /// The normal force \[N\] of the frames, if each of their cells has `area` [m^2] and their unit is Pa:
     /// the sum of the pressures times the area, from the time of each frame on.
-    #[must_use]
     pub fn normal_force(&self, area: f64) -> Signal {
         // A force beyond all numbers is refused where it is used, as is the largest one.
         let force = |sum: f64| (sum * area).min(f64::MAX);

@@ -28,7 +28,6 @@ pub enum Shape {
 
 impl Shape {
     /// Pressures [arbitrary unit], one a cell, bottom row first.
-    #[must_use]
     pub fn pressure(self, grid: &Grid) -> Vec<f64> {
         let Grid { nx, ny, .. } = *grid;
         let mut map = vec![0.0; grid.len()];

@@ -67,7 +67,6 @@ impl Interval {
     }
 
     /// All inputs at local time `tau` \[s\]; a negative normal force is no contact, 0.
-    #[must_use]
     pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
         let mut v = self.c.map(|[c0, c1, c2]| c0 + tau * (c1 + tau * c2));
         for q in &self.terms {

@@ -57,13 +57,11 @@ pub const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
     /// The same value at all times. That it is finite is checked where the signal is used.
-    #[must_use]
     pub fn constant(value: f64) -> Self {
         Self { segments: vec![Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }], hold: None }
     }
 
     /// A mean value and sinusoids on it, as [`Signal::constant`].
-    #[must_use]
     pub fn sines(mean: f64, sines: Vec<Sine>) -> Self {
         Self { segments: vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }], hold: None }
     }
@@ -206,13 +204,11 @@ impl Signal {
     }
 
     /// Angular frequency of the fastest of its sines [rad/s]; 0 without any.
-    #[must_use]
     pub fn fastest(&self) -> f64 {
         self.segments.iter().flat_map(|s| &s.sines).map(|sine| sine.omega.abs()).fold(0.0, f64::max)
     }
 
     /// Value at `t` \[s\], taking the right limit at jumps.
-    #[must_use]
     pub fn value(&self, t: f64) -> f64 {
         let t = self.sample_time(t);
         let s = self.segment(t);
@@ -222,7 +218,6 @@ impl Signal {
     }
 
     /// Whether the signal never changes.
-    #[must_use]
     pub fn is_constant(&self) -> bool {
         let still = |s: &Segment| {
             s.c[1] == 0.0 && s.c[2] == 0.0 && s.sines.iter().all(|q| q.amplitude == 0.0 || q.omega == 0.0)

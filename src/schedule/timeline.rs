@@ -46,7 +46,6 @@ pub struct Span {
 
 impl Span {
     /// A whole run up to `end` \[s\].
-    #[must_use]
     pub const fn run(end: f64) -> Self {
         Self { start: 0.0, end, jump: true, remap: true }
     }
@@ -139,13 +138,11 @@ impl Timeline {
     }
 
     /// Number of intervals.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.points.len().saturating_sub(1)
     }
 
     /// Whether there is no interval: a run of no length.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

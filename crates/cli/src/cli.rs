@@ -182,7 +182,6 @@ impl Failure {
 }
 
 /// Runs the program on the process's arguments.
-#[must_use]
 pub fn main() -> ExitCode {
     // Writing beyond the limit of a file's size raises a signal that ends the program. With a handler it is
     // an error that is reported like others.

@@ -50,7 +50,6 @@ impl From<InputError> for ReportError {
 
 impl ReportError {
     /// Whether the user can avoid it by a different request.
-    #[must_use]
     pub fn is_users(&self) -> bool {
         match self {
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,

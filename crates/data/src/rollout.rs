@@ -126,7 +126,6 @@ pub struct Options {
 
 impl Options {
     /// A run of NPZ files that goes to `out`, where nothing is yet.
-    #[must_use]
     pub fn new(out: impl Into<PathBuf>) -> Self {
         let datasets = Datasets::default();
         Self {
@@ -413,18 +412,18 @@ fn simulate(
     let identity = record::identity(scenario, Some(&engine.info()), options.shard, &options.datasets);
     let processor = record::processor(&engine.info());
     let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
-    let mut spool = if options.keeps() {
+    if options.keeps() {
         spool::take_back(&partial)?;
-        Spool::resume(&partial, &identity, processor, &columns, samples)?
-    } else {
+    }
+    let spool = Spool::begin(&partial, options.keeps(), &identity, processor, &columns, samples);
+    let mut spool = spool.inspect_err(|_| {
         // A directory in which a run could not even begin is removed, as it would be in the way of the next
         // run.
-        let none_left = |_: &_| {
+        if !options.keeps() {
             let _ = discard(&partial);
             abandon(&partial);
-        };
-        Spool::create(&partial, &identity, processor, &columns, samples).inspect_err(none_left)?
-    };
+        }
+    })?;
     if let Some(run) = finished.filter(|run| spool.done() < run.contacts) {
         spool.take(&run)?;
     }

@@ -1,7 +1,6 @@
 //! Mean, quantiles and other statistics of a series.
 
 /// The `q`-quantile, between neighbours; NaN of nothing.
-#[must_use]
 pub fn quantile(values: &[f64], q: f64) -> f64 {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -12,13 +11,11 @@ pub fn quantile(values: &[f64], q: f64) -> f64 {
 }
 
 /// The arithmetic mean; NaN of nothing.
-#[must_use]
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Root mean square of the distance of two vector series over the greatest length of the second.
-#[must_use]
 pub fn rmse(found: &[Vec<f64>], truth: &[Vec<f64>]) -> f64 {
     let n = truth[0].len();
     let square = |i: usize| found.iter().zip(truth).map(|(f, t)| (f[i] - t[i]).powi(2)).sum::<f64>();
@@ -27,7 +24,6 @@ pub fn rmse(found: &[Vec<f64>], truth: &[Vec<f64>]) -> f64 {
 }
 
 /// Slope of a straight line through the logarithms.
-#[must_use]
 pub fn order(x: &[f64], y: &[f64]) -> f64 {
     let (x, y): (Vec<f64>, Vec<f64>) = (x.iter().map(|v| v.ln()).collect(), y.iter().map(|v| v.ln()).collect());
     let (mx, my) = (mean(&x), mean(&y));
@@ -36,7 +32,6 @@ pub fn order(x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// The greatest absolute value.
-#[must_use]
 pub fn greatest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |m, v| m.max(v.abs()))
 }
@@ -59,7 +54,6 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// Spearman's correlation of the pairs that are finite, -1 to 1; NaN if either is constant.
-#[must_use]
 pub fn rank_correlation(x: &[f64], y: &[f64]) -> f64 {
     let (a, b) = finite(x, y);
     let (a, b) = (ranks(&a), ranks(&b));
@@ -86,7 +80,6 @@ fn quantile_bins(values: &[f64], count: usize) -> Vec<usize> {
 /// `x` that hold like counts. It sees what [`rank_correlation`] sees and what goes both ways, such as a
 /// square, but not the sign. What bins explain of unrelated pairs is taken off. Pairs that are not finite are
 /// left out; NaN of fewer than six, or if either is constant.
-#[must_use]
 pub fn dependence(x: &[f64], y: &[f64]) -> f64 {
     let (x, y) = finite(x, y);
     let Some(count) = bins(x.len()) else { return f64::NAN };
@@ -109,7 +102,6 @@ pub fn dependence(x: &[f64], y: &[f64]) -> f64 {
 
 /// What the absolute [`rank_correlation`] and the [`dependence`] of `n` unrelated pairs exceed in about one
 /// case of twenty.
-#[must_use]
 pub fn by_chance(n: usize) -> [f64; 2] {
     let Some(count) = bins(n) else { return [1.0; 2] };
     let (n, k) = (n as f64, count as f64);
@@ -123,7 +115,6 @@ pub fn by_chance(n: usize) -> [f64; 2] {
 
 /// The `q`-quantiles of `y` in three to ten bins of `x` of about twenty pairs or more, each with the median
 /// of `x` there; none of fewer than six pairs.
-#[must_use]
 pub fn binned(x: &[f64], y: &[f64], q: f64) -> [Vec<f64>; 2] {
     let (x, y) = finite(x, y);
     if x.len() < 2 * BINS[0] {

@@ -9,5 +9,4 @@ mod sweep;
 pub use arrays::Array;
 pub use file::{load, publish, save};
 pub use margins::{At, Loads, MarginError, Margins, PressedPatch, margins, per_patch};
-pub use sweep::{Case, Sweep, cases, expand};
-pub use sweep::{check, combinations, places};
+pub use sweep::{Case, Sweep, cases, check, combinations, expand, places};

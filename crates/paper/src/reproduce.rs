@@ -32,6 +32,8 @@ mod tolerance;
 mod truncated;
 mod work;
 
+use std::time::Instant;
+
 pub use context::{Context, Error};
 pub use item::{Check, Item, Wanted};
 pub use markdown::write as write_markdown;
@@ -93,7 +95,10 @@ pub fn run(context: &Context<'_>, wanted: &[String]) -> Result<Vec<(&'static str
             continue;
         }
         context.begin(&ids.join(", "));
+        let start = Instant::now();
         let mut items = (section.run)(context)?;
+        let each = start.elapsed().as_secs_f64() / items.len() as f64;
+        items.iter_mut().for_each(|item| item.seconds = each);
         items.retain(|item| ids.contains(&item.id.as_str()));
         items.sort_by_key(|item| ids.iter().position(|id| *id == item.id));
         context.end(ids.len());

@@ -28,7 +28,6 @@ pub const fn key(outcome: Outcome) -> Key {
 }
 
 /// The picture as SVG text.
-#[must_use]
 pub fn svg(shown: &Shown) -> String {
     let Shown { which, time, curves } = shown;
     let stride = time.len().div_ceil(MAX_POINTS).max(1);

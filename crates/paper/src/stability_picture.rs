@@ -33,7 +33,6 @@ struct Stroke {
 }
 
 /// One SVG file.
-#[must_use]
 pub fn svg(file: &StabilityFile, answer: &Stability, title: &str) -> String {
     let (strokes, assembly) = (strokes(file, answer), &file.assembly);
     let contacts: Vec<[f64; 3]> = assembly.contacts.iter().map(|c| c.position).collect();

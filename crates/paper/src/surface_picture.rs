@@ -28,7 +28,6 @@ const DARK: [f64; 3] = [38.0, 84.0, 124.0];
 const LIGHT: [f64; 3] = [222.0, 236.0, 248.0];
 
 /// The picture of `table` as SVG text; `title` stands above it, `ellipsoid` is the error of the ellipsoid.
-#[must_use]
 pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
     let mut out = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1060 470\" width=\"1060\" height=\"470\" \
@@ -57,7 +56,6 @@ pub fn svg(table: &Table, title: &str, ellipsoid: &FitError) -> String {
 }
 
 /// The body alone, as SVG text in the colour of what is around it.
-#[must_use]
 pub fn solid(table: &Table) -> String {
     let mut out = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 70 400 370\" role=\"img\" aria-label=\"limit surface\" \

@@ -50,26 +50,22 @@ impl Cone {
     }
 
     /// The shape of its section.
-    #[must_use]
     pub const fn section(&self) -> &Section {
         &self.section
     }
 
     /// Coefficient of friction [-].
-    #[must_use]
     pub const fn mu(&self) -> f64 {
         self.mu
     }
 
     /// The axes of the contact.
-    #[must_use]
     pub const fn frame(&self) -> &ContactFrame {
         &self.frame
     }
 
     /// Whether the contact can transmit `force` \[N\] without sliding: its margin and its normal part are >=
     /// 0.
-    #[must_use]
     pub fn contains(&self, force: [f64; 3]) -> bool {
         let local = self.frame.to_contact(force);
         local[2] >= 0.0 && nearest::margin(&self.section.facets(), self.mu, local) >= 0.0
@@ -78,13 +74,11 @@ impl Cone {
     /// Friction that is left \[N\], `docs/model.md` (203): `mu f_n - |f_t|` for a circle, the least of that
     /// over the faces of a pyramid. Positive inside, zero on the cone, negative outside. Without friction it
     /// is `-|f_t|`, which does not tell pushing from pulling; [`Cone::contains`] does.
-    #[must_use]
     pub fn margin(&self, force: [f64; 3]) -> f64 {
         nearest::margin(&self.section.facets(), self.mu, self.frame.to_contact(force))
     }
 
     /// The force of the cone that is nearest to `force` \[N\], (204).
-    #[must_use]
     pub fn project(&self, force: [f64; 3]) -> [f64; 3] {
         self.frame.to_world(nearest::project(&self.section.facets(), self.mu, self.frame.to_contact(force)))
     }

@@ -37,13 +37,11 @@ impl Once {
 
 impl RigidGpu {
     /// The device of an engine.
-    #[must_use]
     pub fn new(gpu: &Gpu) -> Self {
         Self(Arc::new(Inner { gpu: gpu.clone(), cones: Default::default(), blocks: Once::default() }))
     }
 
     /// The engine whose device it is.
-    #[must_use]
     pub fn gpu(&self) -> &Gpu {
         &self.0.gpu
     }
@@ -51,7 +49,6 @@ impl RigidGpu {
 
 /// All shaders of this crate, for who wants to know what a compiler makes of them: margins of cones and
 /// projections onto them, and contact problems.
-#[must_use]
 pub fn programs() -> Vec<Program> {
     let cone = |(what, projects)| Program {
         name: format!("{what} of friction cones"),

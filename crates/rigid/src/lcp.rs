@@ -59,7 +59,6 @@ impl Lcp {
 
     /// Solves the problem by Lemke's method, in at most `most_pivots`; the pivots are chosen by the
     /// lexicographic rule, by which no basis comes twice.
-    #[must_use]
     pub fn solve(&self, most_pivots: usize) -> Lemke {
         lemke::solve(self, most_pivots)
     }
@@ -68,7 +67,6 @@ impl Lcp {
     ///
     /// # Panics
     /// Another length of `z`.
-    #[must_use]
     pub fn residual(&self, z: &DVector<f64>) -> f64 {
         let w = &self.a * z + &self.q;
         let of = |(z, w): (&f64, &f64)| if z.is_nan() || w.is_nan() { f64::NAN } else { z.min(*w).abs() };

@@ -98,7 +98,6 @@ pub struct World {
 impl World {
     /// A world without bodies, with so many friction directions (4 to 32), under gravity of 9.81 m/s^2 along
     /// -z.
-    #[must_use]
     pub const fn new(directions: usize) -> Self {
         Self {
             bodies: Vec::new(),
@@ -133,56 +132,47 @@ impl World {
     }
 
     /// The bodies.
-    #[must_use]
     pub fn bodies(&self) -> &[WorldBody] {
         &self.bodies
     }
 
     /// Poses and twists of the bodies; NaN after a failure.
-    #[must_use]
     pub fn states(&self) -> &[State] {
         &self.states
     }
 
     /// The contacts of the last step, with their forces; those that are near, too, with a force of zero.
-    #[must_use]
     pub fn contacts(&self) -> &[WorldContact] {
         &self.contacts
     }
 
     /// Time since the start \[s\].
-    #[must_use]
     pub const fn time(&self) -> f64 {
         self.time
     }
 
     /// Steps taken.
-    #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Steps whose contacts were solved by Lemke's method because blocks had not converged.
-    #[must_use]
     pub const fn by_lemke(&self) -> u64 {
         self.by_lemke
     }
 
     /// Largest residual of all steps [-], see
     /// [`ContactProblem::residual`](super::lcp::ContactProblem::residual).
-    #[must_use]
     pub const fn residual(&self) -> f64 {
         self.residual
     }
 
     /// The step at which the world was stopped, and why.
-    #[must_use]
     pub const fn failure(&self) -> Option<(u64, Failure)> {
         self.failure
     }
 
     /// Kinetic energy and potential energy in gravity of all bodies that forces move \[J\].
-    #[must_use]
     pub fn energy(&self) -> f64 {
         let of = |(body, state): (&WorldBody, &State)| {
             let kinetic = 0.5 * (body.mass * state.velocity.norm_squared() + body.spin(state).dot(&state.angular));

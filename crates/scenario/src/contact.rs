@@ -5,9 +5,9 @@ use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointName, PointSpec, Spec};
+use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec};
 use super::tables::{self, Tables};
-use bristle::body::{Body, Frame, FreeBody, TwistPoint};
+use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::error::ParameterError;
 use bristle::friction::Friction;
@@ -200,10 +200,7 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
             or_zero("inputs.twist.vy", t.vy.as_ref(), d)?,
             or_zero("inputs.twist.w", t.w.as_ref(), d)?,
         ];
-        *at = match t.at {
-            PointName::Cop => TwistPoint::Cop,
-            PointName::Origin => TwistPoint::Origin,
-        };
+        *at = t.at;
     }
     inputs.mu_c = spec.mu_c.as_ref().map(|s| signal("inputs.mu_c", s, d)).transpose()?;
     inputs.mu_s = spec.mu_s.as_ref().map(|s| signal("inputs.mu_s", s, d)).transpose()?;

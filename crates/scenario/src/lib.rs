@@ -34,12 +34,10 @@ pub use columns::{Column, Order, TableSpec};
 pub use describe::Descriptions;
 use diagnostics::Document;
 pub use diagnostics::{Excerpt, ScenarioError};
-pub use level::BASELINE;
-pub use level::{Baseline, Clipped};
+pub use level::{BASELINE, Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
-pub use patch_file::PatchSource;
-pub use patch_file::frames;
+pub use patch_file::{PatchSource, frames};
 pub use sequence::FramesSpec;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
@@ -60,9 +58,8 @@ use crate::input::InputError;
 use bristle::contact::Contact;
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
-use bristle::parameter;
-use bristle::pool;
 use bristle::random::Draw;
+use bristle::{parameter, pool};
 
 /// A checked scenario, from which contacts are drawn.
 ///
@@ -211,19 +208,16 @@ impl Scenario {
     }
 
     /// Step, samples and duration.
-    #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan.clone()
     }
 
     /// How many contacts the scenario asks for.
-    #[must_use]
     pub fn contacts(&self) -> u64 {
         self.spec.contacts
     }
 
     /// Contact 0, which says what all contacts have in common: the kind of body, the model, the cells.
-    #[must_use]
     pub fn first(&self) -> &Drawn {
         self.first.as_ref().unwrap_or_else(|| unreachable!("a scenario that is read has drawn it"))
     }
@@ -336,25 +330,21 @@ impl Scenario {
     }
 
     /// The scenario as it was read, with nothing but its text.
-    #[must_use]
     pub const fn spec(&self) -> &Spec {
         &self.spec
     }
 
     /// The name of the scenario: its path.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The effective text: with every change in it.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// What `patch.clip` has changed in the maps, if it is given.
-    #[must_use]
     pub const fn clipped(&self) -> Option<Clipped> {
         self.patches.clipped()
     }
@@ -379,7 +369,6 @@ impl Scenario {
 pub const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
 
 /// The JSON schema of scenario files.
-#[must_use]
 pub fn json_schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Spec).to_value();
     parameter::ALL.iter().for_each(|parameter| describe::put(&mut schema, parameter));

@@ -39,7 +39,6 @@ pub enum Number {
 impl Number {
     /// The number for the contact of `draw`; `name` is the dotted path of the field and is all that
     /// decides which random number is used.
-    #[must_use]
     pub fn draw(&self, draw: &Draw, name: &str) -> f64 {
         match self {
             Self::Constant(value) => *value,
@@ -61,7 +60,6 @@ impl Number {
     }
 
     /// The least and the greatest value that can be drawn; infinite for a normal distribution without bounds.
-    #[must_use]
     pub fn bounds(&self) -> [f64; 2] {
         match self {
             Self::Constant(value) => [*value; 2],
@@ -76,7 +74,6 @@ impl Number {
     }
 
     /// Whether every contact gets the same value.
-    #[must_use]
     pub fn is_constant(&self) -> bool {
         let [low, high] = self.bounds();
         low == high

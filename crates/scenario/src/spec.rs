@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use bristle::body::TwistPoint;
+use bristle::contact::Form;
 use bristle::friction::Law;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -142,7 +144,7 @@ pub struct ContactSpec {
     /// `reduced` only: the surface of its wrenches in steady sliding; `"limit-surface"` if not given.
     pub surface: Option<SurfaceName>,
     /// `reduced` with the Elasto-Plastic law only; `"consistent"` if not given.
-    pub form: Option<FormName>,
+    pub form: Option<Form>,
     /// Limit surface only: the rule by which cells are integrated; `"cells"` if not given.
     pub rule: Option<RuleName>,
     /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
@@ -187,17 +189,6 @@ pub enum SurfaceName {
     LimitSurface,
     /// The ellipsoid with the patch's torsional radius.
     Ellipsoid,
-}
-
-/// The Elasto-Plastic form of the reduced model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FormName {
-    /// Elastic below break-away, with the stiffness of the distributed model. The default.
-    #[default]
-    Consistent,
-    /// As published: creeps under looping loads on a limit surface.
-    Published,
 }
 
 /// The rule by which cells are integrated.
@@ -425,16 +416,5 @@ pub struct TwistSpec {
     pub w: Option<SignalSpec>,
     /// Reference point; `"cop"` if not given.
     #[serde(default)]
-    pub at: PointName,
-}
-
-/// Reference point of a prescribed twist.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PointName {
-    /// The centre of pressure, as in the paper.
-    #[default]
-    Cop,
-    /// The grid's centre.
-    Origin,
+    pub at: TwistPoint,
 }

@@ -157,7 +157,6 @@ impl JsonSchema for ConeSpec {
 }
 
 /// The JSON schema of stability files.
-#[must_use]
 pub fn stability_schema() -> serde_json::Value {
     schemars::schema_for!(StabilitySpec).to_value()
 }

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::spec::{ContactSpec, FormName, ModelName, SurfaceName};
-use bristle::contact::{Form, Model};
+use super::spec::{ContactSpec, ModelName, SurfaceName};
+use bristle::contact::Model;
 use bristle::error::{ParameterError, PatchError};
 use bristle::limit_surface::{DEFAULT_N_LS, Rule, Surface, Table};
 use bristle::parameter::TABLE_FORCE;
@@ -58,10 +58,7 @@ impl Key {
 impl Tables {
     /// The model that `spec` asks for on `patch`.
     pub fn model(&self, spec: &ContactSpec, patch: &Arc<Patch>) -> Result<Model, ParameterError> {
-        let form = match spec.form.unwrap_or_default() {
-            FormName::Consistent => Form::Consistent,
-            FormName::Published => Form::Published,
-        };
+        let form = spec.form.unwrap_or_default();
         match rule(spec) {
             Some(rule) => Ok(Model::LimitSurface(self.table(spec, patch, rule)?, form)),
             None if spec.model == ModelName::Distributed => Ok(Model::Distributed),

@@ -187,7 +187,6 @@ pub struct WorldScenario {
 }
 
 /// Whether a text is a scenario of rigid bodies, by its keys.
-#[must_use]
 pub fn is_world(text: &str) -> bool {
     let keys: toml::Table = toml::from_str(text).unwrap_or_default();
     keys.contains_key("bodies")
@@ -235,31 +234,26 @@ impl WorldScenario {
     }
 
     /// What the scenario says.
-    #[must_use]
     pub const fn spec(&self) -> &WorldSpec {
         &self.spec
     }
 
     /// The name of the scenario: its path.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The effective text: with every change in it.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Step, samples and duration.
-    #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// How contacts are solved on the CPU in this precision.
-    #[must_use]
     pub fn method(&self, precision: Precision) -> Method {
         match (self.spec.solver, precision) {
             (SolverName::Lemke, _) => Method::Lemke,
@@ -392,7 +386,6 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Worl
 }
 
 /// The JSON schema of scenarios of rigid bodies.
-#[must_use]
 pub fn world_json_schema() -> serde_json::Value {
     schemars::schema_for!(WorldSpec).to_value()
 }

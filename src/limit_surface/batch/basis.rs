@@ -142,19 +142,16 @@ impl Basis {
     }
 
     /// The grid.
-    #[must_use]
     pub const fn grid(&self) -> &Grid {
         &self.grid
     }
 
     /// Radius \[m\] of the tables of maps on that grid: the mean distance of its rectangle from its centre.
-    #[must_use]
     pub fn radius(&self) -> f64 {
         self.radius * self.grid.dx
     }
 
     /// Whether maps on a grid have tables of this basis: those on its own, larger or smaller.
-    #[must_use]
     pub fn serves(&self, grid: &Grid) -> bool {
         unit_shape(grid) == unit_shape(&self.grid)
     }

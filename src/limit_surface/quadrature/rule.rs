@@ -21,7 +21,6 @@ impl Rule {
     pub const ALL: [Self; 3] = [Self::Points, Self::Bilinear, Self::Cells];
 
     /// The rule's name in files and on the command line.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Points => "points",

@@ -8,20 +8,28 @@ use std::arch::x86_64::*;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use super::newton::{sharper_recip, sharper_rsqrt};
-use crate::number::real::{LANES, Real, polynomial};
+use crate::number::real::{LANES, Real, operators, polynomial};
 use crate::number::simd::Simd;
+
+// Estimates of 14 bits, and a series that doubles or quadruples them: division and square root would hold up
+// the processor's one divider for several times as long. Sums are in double precision, in a fixed order.
 
 lanes! {
     /// Sixteen `f32` in a register of AVX-512.
     Avx512F32: Avx512, 16 of f32 in __m512, mask __mmask16, bits u32,
-    set _mm512_set1_ps, integer _mm512_set1_epi32,
+    set _mm512_set1_ps, integer _mm512_set1_epi32, load _mm512_loadu_ps, store _mm512_storeu_ps,
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, fma _mm512_fmadd_ps,
     min _mm512_min_ps, max _mm512_max_ps, sqrt _mm512_sqrt_ps,
     and _mm512_and_ps, and not _mm512_andnot_ps, xor _mm512_xor_ps,
     to integers _mm512_castps_si512, from integers _mm512_castsi512_ps, add integers _mm512_add_epi32,
     shift _mm512_slli_epi32 by 23,
-    lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select avx512_select_ps, and and_bits, other lanes not_bits, mask bits same,
-    recip avx512_recip_ps, rsqrt avx512_rsqrt_ps, sum avx512_sum_ps,
+    indices: load _mm512_loadu_si512, store _mm512_storeu_si512, set _mm512_set1_epi32, add _mm512_add_epi32,
+    min _mm512_min_epu32, truncate _mm512_cvttps_epi32, gather |from, at| _mm512_i32gather_ps::<4>(at, from),
+    lt _mm512_cmp_ps_mask::<_CMP_LT_OQ>, select |mask, a, b| _mm512_mask_blend_ps(mask, b.0, a.0),
+    masks: and |a, b| a & b, not |mask| !mask, bits |mask| mask,
+    pack |mask, v| _mm512_maskz_compress_ps(mask, v),
+    spread |mask, old, new| _mm512_mask_expand_ps(old, mask, new),
+    sum sum_ps,
     #[inline(always)]
     fn from_bitmask(bits: u32) -> Self::Mask {
         bits as __mmask16
@@ -57,54 +65,35 @@ lanes! {
         self * self.approx_rsqrt()
     }
     #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm512_min_epu32(_mm512_loadu_si512(at.as_ptr().cast()), _mm512_set1_epi32(last));
-            _mm512_i32gather_ps::<4>(at, from.as_ptr())
-        })
+    fn recip(self) -> Self {
+        sharper_recip(self, self.approx_recip())
     }
     #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm512_add_epi32(_mm512_loadu_si512(base.as_ptr().cast()), _mm512_cvttps_epi32(self.0));
-            _mm512_storeu_si512(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = _mm512_maskz_compress_ps(mask, self.0);
-            _mm512_storeu_ps(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm512_loadu_ps(from.as_ptr().cast::<Self::Scalar>().add(at));
-            _mm512_mask_expand_ps(self.0, mask, packed)
-        })
+    fn rsqrt(self) -> Self {
+        sharper_rsqrt(self, self.approx_rsqrt())
     }
 }
 
 lanes! {
     /// Eight `f64` in a register of AVX-512.
     Avx512F64: Avx512, 8 of f64 in __m512d, mask __mmask8, bits u64,
-    set _mm512_set1_pd, integer _mm512_set1_epi64,
+    set _mm512_set1_pd, integer _mm512_set1_epi64, load _mm512_loadu_pd, store _mm512_storeu_pd,
     add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, fma _mm512_fmadd_pd,
     min _mm512_min_pd, max _mm512_max_pd, sqrt _mm512_sqrt_pd,
     and _mm512_and_pd, and not _mm512_andnot_pd, xor _mm512_xor_pd,
     to integers _mm512_castpd_si512, from integers _mm512_castsi512_pd, add integers _mm512_add_epi64,
     shift _mm512_slli_epi64 by 52,
-    lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select avx512_select_pd, and and_bits, other lanes not_bits, mask bits same,
-    recip avx512_recip_pd, rsqrt avx512_rsqrt_pd, sum _mm512_reduce_add_pd,
+    indices: load _mm256_loadu_si256, store _mm256_storeu_si256, set _mm256_set1_epi32, add _mm256_add_epi32,
+    min _mm256_min_epu32, truncate _mm512_cvttpd_epi32, gather |from, at| _mm512_i32gather_pd::<8>(at, from),
+    lt _mm512_cmp_pd_mask::<_CMP_LT_OQ>, select |mask, a, b| _mm512_mask_blend_pd(mask, b.0, a.0),
+    masks: and |a, b| a & b, not |mask| !mask, bits |mask| mask,
+    pack |mask, v| _mm512_maskz_compress_pd(mask, v),
+    spread |mask, old, new| _mm512_mask_expand_pd(old, mask, new),
+    sum _mm512_reduce_add_pd,
+    #[inline(always)]
+    fn from_bitmask(bits: u32) -> Self::Mask {
+        bits as __mmask8
+    }
     #[inline(always)]
     fn exponent_mantissa(self) -> (Self, Self) {
         // SAFETY: as above.
@@ -127,17 +116,12 @@ lanes! {
             })
         };
         let f = mantissa.fma(reciprocal, Self::splat(-1.0));
-        let mut sum = Self::splat(LN_NEAR_ONE[LN_NEAR_ONE.len() - 1]);
-        for k in (0..LN_NEAR_ONE.len() - 1).rev() {
-            sum = sum.fma(f, Self::splat(LN_NEAR_ONE[k]));
-        }
-        sum.fma(f, exponent.fma(Self::splat(std::f64::consts::LN_2), log))
+        polynomial(LN_NEAR_ONE, f).fma(f, exponent.fma(Self::splat(std::f64::consts::LN_2), log))
     }
     #[inline(always)]
     fn over_sqrt(self, x: Self) -> Self {
         // A correction of third order of the estimate is within 1e-12.
-        // SAFETY: as above.
-        let y = Self(unsafe { _mm512_rsqrt14_pd(x.0) });
+        let y = estimate_pd(x);
         let e = (-(x * y)).fma(y, Self::splat(1.0));
         let estimate = self * y;
         estimate.fma(e * e.fma(Self::splat(0.375), Self::splat(0.5)), estimate)
@@ -152,49 +136,29 @@ lanes! {
     }
     #[inline(always)]
     fn approx_sqrt(self) -> Self {
+        self * estimate_pd(self)
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
         // SAFETY: as above.
-        self * Self(unsafe { _mm512_rsqrt14_pd(self.0) })
+        let y = Self(unsafe { _mm512_rcp14_pd(self.0) });
+        let e = (-self).fma(y, Self::splat(1.0));
+        let sharper = y.fma(e, y);
+        sharper.fma(e * e, sharper)
     }
     #[inline(always)]
-    fn from_bitmask(bits: u32) -> Self::Mask {
-        bits as __mmask8
+    fn rsqrt(self) -> Self {
+        let y = estimate_pd(self);
+        let e = (-(self * y)).fma(y, Self::splat(1.0));
+        (y * e).fma(polynomial(&[0.5, 0.375, 0.3125], e), y)
     }
-    #[inline(always)]
-    fn gather(from: &[Self::Scalar], at: &[u32; LANES], plus: usize) -> Self {
-        let from = &from[plus..];
-        let last = (from.len() - 1).min(i32::MAX as usize) as i32;
-        // SAFETY: as above; no index is beyond the last.
-        Self(unsafe {
-            let at = _mm256_min_epu32(_mm256_loadu_si256(at.as_ptr().cast()), _mm256_set1_epi32(last));
-            _mm512_i32gather_pd::<8>(at, from.as_ptr())
-        })
-    }
-    #[inline(always)]
-    fn add_to_indices(self, base: &[u32; LANES], to: &mut [u32; LANES]) {
-        // SAFETY: as above; both arrays are as long as the longest register.
-        unsafe {
-            let sum = _mm256_add_epi32(_mm256_loadu_si256(base.as_ptr().cast()), _mm512_cvttpd_epi32(self.0));
-            _mm256_storeu_si256(to.as_mut_ptr().cast(), sum);
-        }
-    }
-    #[inline(always)]
-    fn compress_into(self, mask: Self::Mask, to: &mut [Self], at: usize) {
-        assert!(at + Self::LANES <= to.len() * Self::LANES, "space for a whole register from `at` on");
-        // SAFETY: as above, and within the slice.
-        unsafe {
-            let packed = _mm512_maskz_compress_pd(mask, self.0);
-            _mm512_storeu_pd(to.as_mut_ptr().cast::<Self::Scalar>().add(at), packed);
-        }
-    }
-    #[inline(always)]
-    fn expand_from(self, mask: Self::Mask, from: &[Self], at: usize) -> Self {
-        assert!(at + Self::LANES <= from.len() * Self::LANES, "space for a whole register from `at` on");
-        // SAFETY: as above, and within the slice.
-        Self(unsafe {
-            let packed = _mm512_loadu_pd(from.as_ptr().cast::<Self::Scalar>().add(at));
-            _mm512_mask_expand_pd(self.0, mask, packed)
-        })
-    }
+}
+
+/// `1/sqrt(x)` to 14 bits.
+#[inline(always)]
+fn estimate_pd(x: Avx512F64) -> Avx512F64 {
+    // SAFETY: as above.
+    Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) })
 }
 
 /// Reciprocals, to a few bits, of the middles of 16 equal parts of [1, 2).
@@ -229,7 +193,7 @@ const LOGARITHMS: [f64; 16] = [
 
 /// `ln(1 + f)/f` for |f| up to 0.0306, which a mantissa times its part's reciprocal is from 1, within
 /// 1e-17/f; lowest power first.
-const LN_NEAR_ONE: [f64; 8] = [
+const LN_NEAR_ONE: &[f64] = &[
     0.999_999_999_999_997_1,
     -0.499_999_999_999_997_35,
     0.333_333_333_375_475_7,
@@ -241,72 +205,10 @@ const LN_NEAR_ONE: [f64; 8] = [
 ];
 
 #[inline(always)]
-fn same<T>(mask: T) -> T {
-    mask
-}
-
-#[inline(always)]
-fn not_bits<T: std::ops::Not<Output = T>>(mask: T) -> T {
-    !mask
-}
-
-#[inline(always)]
-fn and_bits<T: std::ops::BitAnd<Output = T>>(a: T, b: T) -> T {
-    a & b
-}
-
-// Sums in double precision, in a fixed order.
-
-#[inline(always)]
-unsafe fn avx512_sum_ps(v: __m512) -> f64 {
-    // SAFETY: called by a type of AVX-512; so below.
+unsafe fn sum_ps(v: __m512) -> f64 {
+    // SAFETY: called by a type of AVX-512.
     unsafe {
         let (low, high) = (_mm512_castps512_ps256(v), _mm512_extractf32x8_ps::<1>(v));
         _mm512_reduce_add_pd(_mm512_add_pd(_mm512_cvtps_pd(low), _mm512_cvtps_pd(high)))
     }
-}
-
-#[inline(always)]
-unsafe fn avx512_select_ps(mask: __mmask16, a: __m512, b: __m512) -> __m512 {
-    // SAFETY: called by a type of AVX-512; so below.
-    unsafe { _mm512_mask_blend_ps(mask, b, a) }
-}
-
-#[inline(always)]
-unsafe fn avx512_select_pd(mask: __mmask8, a: __m512d, b: __m512d) -> __m512d {
-    // SAFETY: as above.
-    unsafe { _mm512_mask_blend_pd(mask, b, a) }
-}
-
-// Estimates of 14 bits, and a series that doubles or quadruples them: division and square root would hold up
-// the processor's one divider for several times as long.
-
-#[inline(always)]
-fn avx512_recip_ps(x: Avx512F32) -> Avx512F32 {
-    // SAFETY: as above.
-    sharper_recip(x, Avx512F32(unsafe { _mm512_rcp14_ps(x.0) }))
-}
-
-#[inline(always)]
-fn avx512_rsqrt_ps(x: Avx512F32) -> Avx512F32 {
-    // SAFETY: as above.
-    sharper_rsqrt(x, Avx512F32(unsafe { _mm512_rsqrt14_ps(x.0) }))
-}
-
-#[inline(always)]
-fn avx512_recip_pd(x: Avx512F64) -> Avx512F64 {
-    // SAFETY: as above.
-    let y = Avx512F64(unsafe { _mm512_rcp14_pd(x.0) });
-    let e = (-x).fma(y, Avx512F64::splat(1.0));
-    let sharper = y.fma(e, y);
-    sharper.fma(e * e, sharper)
-}
-
-#[inline(always)]
-fn avx512_rsqrt_pd(x: Avx512F64) -> Avx512F64 {
-    // SAFETY: as above.
-    let y = Avx512F64(unsafe { _mm512_rsqrt14_pd(x.0) });
-    let e = (-(x * y)).fma(y, Avx512F64::splat(1.0));
-    let sum = Avx512F64::splat(0.3125).fma(e, Avx512F64::splat(0.375)).fma(e, Avx512F64::splat(0.5));
-    (y * e).fma(sum, y)
 }

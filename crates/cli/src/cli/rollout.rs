@@ -18,8 +18,7 @@ use bristle_data::rollout::{
 };
 use bristle_data::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use bristle_paper::run_picture::svg;
-use bristle_scenario::input;
-use bristle_scenario::{EngineChoice, Precision, Scenario, WorldScenario, is_world};
+use bristle_scenario::{EngineChoice, Precision, Scenario, WorldScenario, input, is_world};
 
 /// The page of a run, in its directory.
 pub(super) const REPORT: &str = "report.html";

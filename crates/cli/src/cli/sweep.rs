@@ -12,8 +12,7 @@ use bristle::error::ParameterError;
 use bristle_bench::terminal;
 use bristle_data::rollout::{Options, Place, RolloutError, Summary, check_own, check_place, remove_run};
 use bristle_data::surfaces::{self, Sweep};
-use bristle_scenario::Scenario;
-use bristle_scenario::input;
+use bristle_scenario::{Scenario, input};
 
 /// The table of a sweep, in its directory.
 const TABLE: &str = "sweep.csv";

@@ -40,11 +40,11 @@ pub(super) struct Column {
     pub about: &'static str,
 }
 
-const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
+pub(super) const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
     Column { name, item: Item::F64, per_sample: true, image: None, width, about }
 }
 
-const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
+pub(super) const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
     Column { name, item, per_sample: false, image: None, width: 1, about }
 }
 

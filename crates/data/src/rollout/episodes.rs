@@ -36,7 +36,6 @@ pub(super) const fn scrambled(k: u64) -> u64 {
 
 /// Whether the episode of contact `k` is for validation, by a hash of its index alone: the same in every run,
 /// however many episodes there are.
-#[must_use]
 pub const fn is_validation(k: u64) -> bool {
     scrambled(k).is_multiple_of(VALIDATION_OF)
 }

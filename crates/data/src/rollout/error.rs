@@ -151,7 +151,6 @@ pub enum RolloutError {
 impl RolloutError {
     /// Whether the user can avoid it by a different request; the command line then exits with code 2, else
     /// with 1.
-    #[must_use]
     pub fn is_users(&self) -> bool {
         !matches!(
             self,

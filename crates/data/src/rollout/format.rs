@@ -21,7 +21,6 @@ pub enum Format {
 
 impl Format {
     /// Its name in `--format` and in records.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Npz => "npz",
@@ -77,7 +76,6 @@ pub enum Extra {
 
 impl Extra {
     /// Its name in `--with` and in records.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tactile => "tactile",
@@ -105,13 +103,11 @@ impl Default for Datasets {
 
 impl Datasets {
     /// Whether there is one of that format.
-    #[must_use]
     pub fn has(&self, format: Format) -> bool {
         self.formats.contains(&format)
     }
 
     /// Whether they hold that.
-    #[must_use]
     pub fn with(&self, extra: Extra) -> bool {
         self.extras.contains(&extra)
     }

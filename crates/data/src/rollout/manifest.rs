@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::check;
 use super::error::{RolloutError, io};
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
-use super::{LOCK, REPLACED};
+use super::{LOCK, REPLACED, check};
 use crate::disk;
 use bristle::pool;
 

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::check::Sums;
 use super::columns::{self, COLUMNS};
-use super::difference;
 use super::error::{RolloutError, io};
 use super::finish::Finish;
 use super::format::Extra;
@@ -14,7 +13,7 @@ use super::names::RECORD;
 use super::raw::Raw;
 use super::record::{self, SCENARIO, Summary};
 use super::shard::Shard;
-use super::{Begun, Options, begin, complete, find, needs, partial, place, publish, spool};
+use super::{Begun, Options, begin, complete, difference, find, needs, partial, place, publish, spool};
 use bristle::error::ParameterError;
 use bristle_scenario::Scenario;
 
@@ -174,7 +173,6 @@ impl Merge {
     }
 
     /// The scenario of the run.
-    #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }

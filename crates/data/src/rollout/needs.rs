@@ -5,15 +5,12 @@ use std::fmt;
 use std::path::Path;
 
 use super::blocks::{self, Blocks, SAMPLE_SIZE};
-use super::columns;
-use super::episodes;
 use super::format::{Extra, Format};
-use super::{Left, Options, RolloutError, left, partial};
+use super::{Left, Options, RolloutError, columns, episodes, left, partial};
 use crate::disk::{self, Bytes};
 use bristle::contact::{Contact, Model, one_more};
-use bristle::cpu;
 use bristle::engine::{Engine, Plan};
-use bristle::memory;
+use bristle::{cpu, memory};
 use bristle_scenario::Scenario;
 
 /// Disk space [byte] of pictures and records, and of sizes that are rounded up.

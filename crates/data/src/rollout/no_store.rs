@@ -22,52 +22,28 @@ impl Store {
                         --features cloud` builds it with them";
         Err(place::wrong(url, accepted))
     }
+}
 
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn begin(&self, _: &Scenario, _: &Options) -> Result<Option<Summary>, RolloutError> {
-        match *self {}
-    }
+/// What a store does, of which none can be made.
+macro_rules! never {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)+) => {
+        impl Store {
+            $(/// There is no store.
+            ///
+            /// # Errors
+            /// None.
+            pub fn $name(&self, $(_: $argument),*) -> Result<$result, RolloutError> {
+                match *self {}
+            })+
+        }
+    };
+}
 
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn begin_worlds(&self, _: &WorldScenario, _: &Options) -> Result<Option<WorldSummary>, RolloutError> {
-        match *self {}
-    }
-
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn send(&self, _: &Path, _: &(dyn Fn(u64) + Sync)) -> Result<(), RolloutError> {
-        match *self {}
-    }
-
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn verify(&self) -> Result<Verified, RolloutError> {
-        match *self {}
-    }
-
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn shards(&self) -> Result<Vec<String>, RolloutError> {
-        match *self {}
-    }
-
-    /// There is no store.
-    ///
-    /// # Errors
-    /// None.
-    pub fn receive(&self, _: &Path) -> Result<PathBuf, RolloutError> {
-        match *self {}
-    }
+never! {
+    begin(&Scenario, &Options) -> Option<Summary>;
+    begin_worlds(&WorldScenario, &Options) -> Option<WorldSummary>;
+    send(&Path, &(dyn Fn(u64) + Sync)) -> ();
+    verify() -> Verified;
+    shards() -> Vec<String>;
+    receive(&Path) -> PathBuf;
 }

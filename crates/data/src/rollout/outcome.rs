@@ -29,7 +29,6 @@ impl Outcome {
     pub const ALL: [Self; 5] = [Self::Stuck, Self::Slipped, Self::Spun, Self::SlippedAndSpun, Self::Failed];
 
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stuck => "stuck",
@@ -54,7 +53,6 @@ pub struct NetMotion {
 
 impl NetMotion {
     /// The net motion of contact `k` of a block.
-    #[must_use]
     pub fn of(contact: &Contact, trajectories: &Trajectories, k: usize) -> Self {
         let poses = &trajectories.pose[trajectories.of(k)];
         let end = trajectories.status[k].left.map_or(poses.len(), |sample| sample as usize + 1);
@@ -64,7 +62,6 @@ impl NetMotion {
     }
 
     /// The outcome that follows from the motion, for a contact that `failed` or not.
-    #[must_use]
     pub fn outcome(&self, failed: bool) -> Outcome {
         match (failed, self.slipped(), self.spun()) {
             (true, ..) => Outcome::Failed,
@@ -76,13 +73,11 @@ impl NetMotion {
     }
 
     /// Whether the contact has slipped.
-    #[must_use]
     pub fn slipped(&self) -> bool {
         self.displacement > SLIPPED
     }
 
     /// Whether the contact has spun.
-    #[must_use]
     pub fn spun(&self) -> bool {
         self.rotation.abs() > ROTATION_SPUN
     }

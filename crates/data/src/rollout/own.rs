@@ -14,10 +14,8 @@ use rayon::prelude::*;
 
 use super::check::MOST_BYTES;
 use super::error::{RolloutError, io};
-use super::manifest;
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
-use super::record;
-use super::{LOCK, REPLACED, exists, is_run, spool, zarr};
+use super::{LOCK, REPLACED, exists, is_run, manifest, record, spool, zarr};
 use bristle::pool;
 use bristle_scenario::input;
 

@@ -17,7 +17,6 @@ pub struct Shard {
 
 impl Shard {
     /// Its part of `contacts`: a function of these three numbers. Shards differ by one contact at most.
-    #[must_use]
     pub fn range(self, contacts: u64) -> Range<u64> {
         let end = |i: u64| (u128::from(contacts) * u128::from(i) / u128::from(self.of)) as u64;
         end(self.index - 1)..end(self.index)

@@ -63,7 +63,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Whether a file with this name may be in [`SPOOL`] before [`PROGRESS`] is first written.
 pub(super) fn is_first(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
-        || COLUMNS.map(|column| column.name).into_iter().chain(SHEAR).chain(super::worlds::NAMES).any(|own| own == name)
+        || COLUMNS.iter().chain(&super::worlds::columns(1, 1)).any(|column| column.name == name)
+        || SHEAR.contains(&name)
 }
 
 /// Whether a file with this name may be in [`SPOOL`]: one of the above, the progress file, or a note that
@@ -113,8 +114,7 @@ pub(super) fn take_back(partial: &Path) -> Result<(), RolloutError> {
 /// Marks `partial` as that unfinished run, of which no contact is simulated here; if it is to be resumed,
 /// checks that it is the one that is there.
 pub(super) fn mark(partial: &Path, identity: &Value, resume: bool) -> Result<(), RolloutError> {
-    let begin = if resume { Spool::resume } else { Spool::create };
-    begin(partial, identity, String::new(), &COLUMNS, 0).map(drop)
+    Spool::begin(partial, resume, identity, String::new(), &COLUMNS, 0).map(drop)
 }
 
 /// Refuses the unfinished run in `partial` if what it says of itself is damaged, or if it is another than
@@ -139,57 +139,36 @@ pub(super) fn check_identity(partial: &Path, identity: &Value) -> Result<(), Rol
 }
 
 impl Spool {
-    /// Starts an empty one with these arrays in `partial`, on that processor.
-    pub fn create(
+    /// The one in `partial` with these arrays, on that processor. If it is to `resume` and there is one,
+    /// which has to be the same run, it is continued; else it is empty.
+    pub fn begin(
         partial: &Path,
+        resume: bool,
         identity: &Value,
         processor: String,
         columns: &[Column],
         samples: usize,
     ) -> Result<Self, RolloutError> {
         let dir = partial.join(SPOOL);
-        fs::create_dir_all(&dir).map_err(io(&dir))?;
-        let sums = vec![Hasher::new(); columns.len()];
-        let spool = Self::open(partial, identity, processor, columns, samples, (&Value::Null, sums))?;
-        spool.saving()()?;
-        Ok(spool)
-    }
-
-    /// Continues the one in `partial` if it is the same run, or starts one if there is none.
-    pub fn resume(
-        partial: &Path,
-        identity: &Value,
-        processor: String,
-        columns: &[Column],
-        samples: usize,
-    ) -> Result<Self, RolloutError> {
-        let path = partial.join(PROGRESS);
-        let Some(text) = text(partial, PROGRESS)? else {
-            return Self::create(partial, identity, processor, columns, samples);
+        let found = if resume { text(partial, PROGRESS)? } else { None };
+        let (state, sums) = if let Some(text) = &found {
+            let path = partial.join(PROGRESS);
+            let broken = || io(&path)(io::Error::other("not as this program writes it: start anew with `force`"));
+            let state: Value = serde_json::from_str(text).map_err(|_| broken())?;
+            check_identity(partial, identity)?;
+            if !state["identity"].is_object() {
+                return Err(broken());
+            }
+            let done =
+                state["contacts_done"].as_u64().filter(|_| !state[check::DIGEST].is_null()).ok_or_else(broken)?;
+            let sums = compare(&dir, columns, samples, done, &state["checksums"])?;
+            (state, sums)
+        } else {
+            fs::create_dir_all(&dir).map_err(io(&dir))?;
+            (Value::Null, vec![Hasher::new(); columns.len()])
         };
-        let broken = || io(&path)(io::Error::other("not as this program writes it: start anew with `force`"));
-        let state: Value = serde_json::from_str(&text).map_err(|_| broken())?;
-        check_identity(partial, identity)?;
-        if !state["identity"].is_object() {
-            return Err(broken());
-        }
-        let done = state["contacts_done"].as_u64().filter(|_| !state[check::DIGEST].is_null()).ok_or_else(broken)?;
-        let sums = compare(&partial.join(SPOOL), columns, samples, done, &state["checksums"])?;
-        Self::open(partial, identity, processor, columns, samples, (&state, sums))
-    }
-
-    /// The one in `partial`, of which the progress file says `state`, if there is one.
-    fn open(
-        partial: &Path,
-        identity: &Value,
-        processor: String,
-        columns: &[Column],
-        samples: usize,
-        (state, sums): (&Value, Vec<Hasher>),
-    ) -> Result<Self, RolloutError> {
         let (done, seconds) = (state["contacts_done"].as_u64().unwrap_or(0), state["seconds"].as_f64().unwrap_or(0.0));
         let processors = serde_json::from_value(state["processors"].clone()).unwrap_or_default();
-        let dir = partial.join(SPOOL);
         let mut files = Vec::new();
         for column in columns {
             let path = dir.join(column.name);
@@ -214,6 +193,9 @@ impl Spool {
             syncing,
         };
         spool.truncate()?;
+        if found.is_none() {
+            spool.saving()()?;
+        }
         Ok(spool)
     }
 

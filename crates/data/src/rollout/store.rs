@@ -28,12 +28,11 @@ use tokio::runtime::Runtime;
 
 use super::check::{self, Sums, hex};
 use super::error::{ABSENT, NO_RUN, RolloutError, UNFINISHED, WITHOUT_SUMS, io};
-use super::manifest;
 use super::names::{BEGUN, MANIFEST, RECORD, SPOOL};
 use super::own::{self, Own};
 use super::record::{self, Summary};
 use super::verify::{Verified, verify};
-use super::{LOCK, Options, REPLACED, WorldSummary, partial, place, worlds};
+use super::{LOCK, Options, REPLACED, WorldSummary, manifest, partial, place, worlds};
 use bristle_scenario::input::{self, MAX_TEXT};
 use bristle_scenario::{Scenario, WorldScenario};
 

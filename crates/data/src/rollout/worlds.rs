@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::blocks::Blocks;
 use super::check::{self, Sums};
-use super::columns::{Column, Item};
+use super::columns::{Column, Item, contacts, samples};
 use super::difference::{different, of_scenarios};
 use super::error::{io, text};
 use super::names::{RECORD, SPOOL};
@@ -67,37 +67,36 @@ pub struct WorldSummary {
     pub out: String,
 }
 
-/// The names of all arrays but `time`.
-pub(super) const NAMES: [&str; 9] =
-    ["pose", "twist", "force", "energy", "status", "failed_step", "steps", "by_lemke", "residual"];
 /// Most samples of a block [byte].
 const BLOCK_BYTES: u64 = 64 << 20;
 /// Most worlds of a block: a run that is stopped loses no more.
 const MOST_WORLDS: u64 = 256;
 
-/// The arrays of worlds with so many bodies and pairs.
-fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
-    let about = [
-        "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]",
-        "velocity [m/s] and angular velocity [rad/s] of each body, in the world: [worlds, samples, bodies, 6]",
-        "force [N] of each pair of `contacts` on its second body, in the world: [worlds, samples, pairs, 3]",
-        "kinetic and potential energy [J]",
-        "0 is clean; 1 became non-finite; 2 had too many contacts; 4 contacts were not solved",
-        "step at which the world failed, -1 if it did not",
-        "steps taken",
-        "steps whose contacts were left to Lemke's method",
-        "largest residual of a step [-]",
-    ];
-    let widths = [7 * bodies, 6 * bodies, 3 * pairs, 1, 1, 1, 1, 1, 1];
-    let items = [Item::F64, Item::F64, Item::F64, Item::F64, Item::U32, Item::I64, Item::U64, Item::U64, Item::F64];
-    std::array::from_fn(|k| Column {
-        name: NAMES[k],
-        item: items[k],
-        per_sample: k < 4,
-        image: None,
-        width: widths[k],
-        about: about[k],
-    })
+/// The arrays of worlds with so many bodies and pairs, all but `time`.
+pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
+    [
+        samples("pose", 7 * bodies, "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]"),
+        samples(
+            "twist",
+            6 * bodies,
+            "velocity [m/s] and angular velocity [rad/s] of each body, in the world: [worlds, samples, bodies, 6]",
+        ),
+        samples(
+            "force",
+            3 * pairs,
+            "force [N] of each pair of `contacts` on its second body, in the world: [worlds, samples, pairs, 3]",
+        ),
+        samples("energy", 1, "kinetic and potential energy [J]"),
+        contacts(
+            "status",
+            Item::U32,
+            "0 is clean; 1 became non-finite; 2 had too many contacts; 4 contacts were not solved",
+        ),
+        contacts("failed_step", Item::I64, "step at which the world failed, -1 if it did not"),
+        contacts("steps", Item::U64, "steps taken"),
+        contacts("by_lemke", Item::U64, "steps whose contacts were left to Lemke's method"),
+        contacts("residual", Item::F64, "largest residual of a step [-]"),
+    ]
 }
 
 /// The complete run of `scenario` that [`Options::resume`] finds, if it finds one.
@@ -226,11 +225,8 @@ fn simulate(
         "scenario": scenario.text(), "maps": "", "engine": record::engine_of(&engine.info),
         "version": env!("CARGO_PKG_VERSION"),
     });
-    let mut spool = if options.resume {
-        Spool::resume(partial, &identity, record::processor(&engine.info), &columns, samples.len())?
-    } else {
-        Spool::create(partial, &identity, record::processor(&engine.info), &columns, samples.len())?
-    };
+    let processor = record::processor(&engine.info);
+    let mut spool = Spool::begin(partial, options.resume, &identity, processor, &columns, samples.len())?;
     while spool.done() < spec.worlds {
         let start = Instant::now();
         let range = spool.done()..(spool.done() + needs.blocks.next).min(spec.worlds);
@@ -281,10 +277,7 @@ impl Recorded {
 
     /// The bytes of an array; of those with one item a world from the worlds at the end.
     fn bytes(&self, name: &str, end: &[World]) -> Vec<u8> {
-        let place = NAMES.iter().position(|known| *known == name).unwrap_or_else(|| unreachable!("no array {name}"));
-        if let Some(array) = self.arrays.get(place) {
-            return array.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
-        }
+        let samples = |k: usize| self.arrays[k].iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         let word = |world: &World| match world.failure() {
             None => 0u32,
             Some((_, Failure::NotFinite)) => 1,
@@ -292,6 +285,10 @@ impl Recorded {
             Some((_, Failure::Unsolved(_))) => 4,
         };
         match name {
+            "pose" => samples(0),
+            "twist" => samples(1),
+            "force" => samples(2),
+            "energy" => samples(3),
             "status" => end.iter().flat_map(|w| word(w).to_le_bytes()).collect(),
             // Two's complement of -1 where there was no failure.
             "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.0).to_le_bytes()).collect(),

@@ -13,7 +13,6 @@ pub struct Writing(Arc<dyn Fn(u64, u64) + Send + Sync>);
 
 impl Writing {
     /// Calls `tell`, also from several threads at once.
-    #[must_use]
     pub fn new(tell: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }

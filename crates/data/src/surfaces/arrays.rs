@@ -47,7 +47,6 @@ impl Array {
     }
 
     /// Whether a text names a file that arrays are read from.
-    #[must_use]
     pub fn is_source(text: &str) -> bool {
         let text = text.to_lowercase();
         [".npy", ".csv", ".npz"].iter().any(|ending| text.ends_with(ending)) || text.contains(".npz:")

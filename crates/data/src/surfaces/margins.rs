@@ -41,7 +41,6 @@ pub enum At {
 
 impl At {
     /// `cop` or `origin`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cop => "cop",
@@ -71,7 +70,6 @@ pub struct Loads {
 
 impl Loads {
     /// The same loads for every patch.
-    #[must_use]
     pub const fn shared(values: Vec<Wrench>) -> Self {
         Self { each: values.len(), is_shared: true, values }
     }
@@ -106,13 +104,11 @@ impl Loads {
     }
 
     /// How many loads a patch has.
-    #[must_use]
     pub const fn each(&self) -> usize {
         self.each
     }
 
     /// The loads of patch `k`.
-    #[must_use]
     pub fn of(&self, k: usize) -> &[Wrench] {
         if self.is_shared { &self.values } else { &self.values[k * self.each..][..self.each] }
     }

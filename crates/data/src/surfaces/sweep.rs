@@ -39,7 +39,6 @@ pub struct Sweep {
 
 impl Sweep {
     /// The values as numbers, if all of them are.
-    #[must_use]
     pub fn numbers(&self) -> Option<Vec<f64>> {
         self.values.iter().map(|v| v.parse().ok()).collect()
     }

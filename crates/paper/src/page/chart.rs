@@ -42,7 +42,6 @@ pub struct Line {
 
 impl Line {
     /// A line through `x`, `y`; places that are not finite are left out.
-    #[must_use]
     pub fn new(colour: &'static str, x: &[f64], y: &[f64]) -> Self {
         let points = x.iter().zip(y).filter(|(x, y)| x.is_finite() && y.is_finite()).map(|(x, y)| [*x, *y]).collect();
         Self { points, colour, label: String::new(), silent: false, dashed: false, marks: false, width: 1.6 }
@@ -119,7 +118,6 @@ pub struct Chart {
 
 impl Chart {
     /// An empty chart; the labels of the axes carry their units.
-    #[must_use]
     pub fn new(title: impl Into<String>, x: impl Into<String>, y: impl Into<String>) -> Self {
         let axis = |label: String| (label, Scale::Linear, None);
         Self { title: title.into(), axes: [axis(x.into()), axis(y.into())], ..Self::default() }
@@ -214,13 +212,11 @@ impl Chart {
     }
 
     /// Width and height \[px\].
-    #[must_use]
     pub fn size(&self) -> [f64; 2] {
         [0, 1].map(|c| self.size[c].unwrap_or(SIZE[c]))
     }
 
     /// The chart as SVG text that takes the width it is given.
-    #[must_use]
     pub fn svg(self) -> String {
         let size = self.size();
         let ranges = self.ranges();

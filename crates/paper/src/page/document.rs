@@ -19,7 +19,6 @@ pub struct Table {
 
 impl Table {
     /// An empty table.
-    #[must_use]
     pub fn new(caption: impl Into<String>, head: &[&str]) -> Self {
         Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows: Vec::new(), caption: caption.into() }
     }
@@ -70,7 +69,6 @@ pub struct Document {
 
 impl Document {
     /// The page as HTML text.
-    #[must_use]
     pub fn html(&self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -195,7 +193,6 @@ const fn class(good: bool) -> &'static str {
 }
 
 /// Columns of numbers as CSV text; a shorter column ends in empty fields.
-#[must_use]
 pub fn csv(columns: &[(String, Vec<f64>)]) -> String {
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let mut out = names.join(",");

@@ -31,13 +31,11 @@ fn open(title: &str, below: &str) -> String {
 }
 
 /// Cells of a grid of `nx` columns, bottom row first, shaded by `values` over their greatest.
-#[must_use]
 pub fn heat(title: &str, below: &str, nx: usize, values: &[f64], colour: &str) -> String {
     heat_marked(title, below, nx, values, colour, &[])
 }
 
 /// The same with signs at places given from the centre, in units of the side.
-#[must_use]
 pub fn heat_marked(
     title: &str,
     below: &str,
@@ -78,7 +76,6 @@ pub fn heat_marked(
 
 /// Arrows `(x, y, u, v)` over a square of half width `reach` [the unit of x], `unit` of (u, v) being one
 /// arrow of `1.5` times `pitch`; the third number of `colours` picks each arrow's colour.
-#[must_use]
 pub fn arrows(title: &str, below: &str, reach: f64, pitch: f64, unit: f64, arrows: &[([f64; 4], &str)]) -> String {
     let mut out = open(title, below);
     let scale = 0.5 * SIDE / reach;
@@ -111,7 +108,6 @@ pub fn arrows(title: &str, below: &str, reach: f64, pitch: f64, unit: f64, arrow
 }
 
 /// Rows of phases over time: one row a contact, filled where its value is above a half.
-#[must_use]
 pub fn phases(title: &str, time: &[f64], rows: &[&[f64]], end: f64) -> String {
     const WIDTH: f64 = 380.0;
     const HEIGHT: f64 = 220.0;

@@ -1,7 +1,6 @@
 //! Numbers as text.
 
 /// A number with `digits` significant digits, as short as it goes.
-#[must_use]
 pub fn short(v: f64, digits: usize) -> String {
     if v == 0.0 {
         return "0".into();

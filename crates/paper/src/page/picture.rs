@@ -15,13 +15,11 @@ pub struct Key {
 
 impl Key {
     /// A solid line.
-    #[must_use]
     pub const fn new(colour: &'static str, name: &'static str) -> Self {
         Self { colour, dashed: false, name }
     }
 
     /// A dashed line.
-    #[must_use]
     pub const fn dashed(colour: &'static str, name: &'static str) -> Self {
         Self { colour, dashed: true, name }
     }
@@ -65,7 +63,6 @@ pub struct Picture {
 
 impl Picture {
     /// Panels and what they show.
-    #[must_use]
     pub fn new(panels: Vec<String>, caption: impl Into<String>) -> Self {
         Self { panels, caption: caption.into(), ..Self::default() }
     }
@@ -103,7 +100,6 @@ impl Picture {
 
     /// One SVG file of all panels as on a wide page with the key below, dark on white: a viewer of files
     /// gives it no colours.
-    #[must_use]
     pub fn file(&self) -> String {
         let (places, [width, mut height]) = self.places();
         let key = self.key_at([20.0, height], width);

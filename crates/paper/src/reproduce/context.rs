@@ -8,6 +8,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Plan, Trajectories};
 use bristle::error::{EngineError, ParameterError, PatchError};
 use bristle::planar::{Pose, Wrench};
+use bristle_bench::gpu::{Choice, Gpu};
 use bristle_scenario::ScenarioError;
 
 /// Why something could not be reproduced.
@@ -77,6 +78,20 @@ impl Context<'_> {
         let cops = contacts.iter().map(|c| c.patch.cop()).collect();
         Ok(Runs { out, cops, seconds: start.elapsed().as_secs_f64() })
     }
+}
+
+/// An engine and what it is called.
+pub(super) type Named = (String, Box<dyn Engine>);
+
+/// The engines of this machine; with a `gpu` if it is asked for and there is one.
+pub(super) fn engines(gpu: bool) -> Vec<Named> {
+    let mut all: Vec<Named> =
+        vec![("cpu f64".into(), Box::new(Cpu::new())), ("cpu f32".into(), Box::new(Cpu::single()))];
+    if gpu && let Ok(gpu) = Gpu::new(Choice::Any) {
+        let name = if gpu.adapter().software { "software gpu f32" } else { "gpu f32" };
+        all.push((name.into(), Box::new(gpu)));
+    }
+    all
 }
 
 /// Simulated contacts.

@@ -1,7 +1,8 @@
 //! Figs. 6, 23, 24, 25: a disc that sticks under oscillating loads, distributed and reduced.
 
 use super::context::{Context, Error, Runs};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost, Near};
 use super::setup::{Oscillating, Setup};
 use crate::page::{Chart, Key, Line, Picture, palette, short};
 use bristle::contact::Contact;
@@ -42,7 +43,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         reduced("fig25", Oscillating::NormalForce, &runs),
     ];
     loads(&mut items[0], &contacts[GRID])?;
-    items.iter_mut().for_each(|item| item.seconds = runs.seconds);
     Ok(items)
 }
 
@@ -117,20 +117,16 @@ fn distributed(id: &str, kind: Oscillating, runs: &Runs) -> Item {
     let (lugre, plastic) = (first + GRID_LUGRE, first + GRID);
     let (drift, turn) = (creep(runs, lugre, 0), creep(runs, lugre, 2));
     let stays = creep(runs, plastic, 0).abs();
-    item.claims("LuGre: creep along x [m/s]", drift, Wanted::AtLeast(1e-8));
-    item.claims("LuGre: creep in rotation [rad/s]", turn, Wanted::AtLeast(1e-6));
-    item.claims("Elasto-Plastic: creep along x over that of LuGre", stays / drift, Wanted::AtMost(1e-5));
+    item.claims("LuGre: creep along x [m/s]", drift, AtLeast(1e-8));
+    item.claims("LuGre: creep in rotation [rad/s]", turn, AtLeast(1e-6));
+    item.claims("Elasto-Plastic: creep along x over that of LuGre", stays / drift, AtMost(1e-5));
     let turns = creep(runs, plastic, 2).abs();
-    item.claims("Elasto-Plastic: creep in rotation over that of LuGre", turns / turn, Wanted::AtMost(1e-5));
+    item.claims("Elasto-Plastic: creep in rotation over that of LuGre", turns / turn, AtMost(1e-5));
     let (late, x) = (moved(runs, lugre, 0), moved(runs, plastic, 0));
-    item.compare("LuGre: x(4.34 s) - x(3.34 s) [m]", late, Wanted::Near(converged, 5e-3 * converged));
-    item.compare("Elasto-Plastic: |x(4.34 s) - x(3.34 s)| [m]", x.abs(), Wanted::AtMost(1e-17));
-    item.compare("LuGre: creep along x [m/s], reference program", drift, Wanted::Near(slopes[0], 0.03 * slopes[0]));
-    item.compare(
-        "LuGre: creep in rotation [rad/s], reference program",
-        turn,
-        Wanted::Near(slopes[1], 0.04 * slopes[1]),
-    );
+    item.compare("LuGre: x(4.34 s) - x(3.34 s) [m]", late, Near(converged, 5e-3 * converged));
+    item.compare("Elasto-Plastic: |x(4.34 s) - x(3.34 s)| [m]", x.abs(), AtMost(1e-17));
+    item.compare("LuGre: creep along x [m/s], reference program", drift, Near(slopes[0], 0.03 * slopes[0]));
+    item.compare("LuGre: creep in rotation [rad/s], reference program", turn, Near(slopes[1], 0.04 * slopes[1]));
     item.measured = format!(
         "LuGre creeps by {} nm/s and {} \u{b5}rad/s; Elasto-Plastic by {} m from 3.34 s to 4.34 s.",
         short(1e9 * drift, 3),
@@ -177,20 +173,16 @@ fn reduced(id: &str, kind: Oscillating, runs: &Runs) -> Item {
     let (drift, turn) = (creep(runs, lugre, 0), creep(runs, lugre, 2));
     let published = [creep(runs, plastic, 0), creep(runs, plastic, 2)];
     let consistent = [creep(runs, ours, 0), creep(runs, ours, 2)];
-    item.claims("LuGre: creep along x [m/s]", drift, Wanted::AtLeast(1e-8));
-    item.claims("Elasto-Plastic as published: |creep along x| [m/s]", published[0].abs(), Wanted::AtMost(1e-12));
-    item.claims("Elasto-Plastic as published: |creep in rotation| [rad/s]", published[1].abs(), Wanted::AtMost(1e-9));
-    item.compare("Elasto-Plastic, consistent: |creep along x| [m/s]", consistent[0].abs(), Wanted::AtMost(1e-12));
-    item.compare("Elasto-Plastic, consistent: |creep in rotation| [rad/s]", consistent[1].abs(), Wanted::AtMost(1e-9));
+    item.claims("LuGre: creep along x [m/s]", drift, AtLeast(1e-8));
+    item.claims("Elasto-Plastic as published: |creep along x| [m/s]", published[0].abs(), AtMost(1e-12));
+    item.claims("Elasto-Plastic as published: |creep in rotation| [rad/s]", published[1].abs(), AtMost(1e-9));
+    item.compare("Elasto-Plastic, consistent: |creep along x| [m/s]", consistent[0].abs(), AtMost(1e-12));
+    item.compare("Elasto-Plastic, consistent: |creep in rotation| [rad/s]", consistent[1].abs(), AtMost(1e-9));
     item.tell("LuGre: x(4.34 s) - x(3.34 s) [m]", moved(runs, lugre, 0));
     let same = (0..=500).map(|i| (runs.pose(ours, 0)[i] - runs.pose(first + GRID, 0)[i]).abs()).fold(0.0, f64::max);
-    item.compare("consistent against distributed, largest difference of x [m]", same, Wanted::AtMost(1e-12));
-    item.compare("LuGre: creep along x [m/s], reference program", drift, Wanted::Near(slopes[0], 0.03 * slopes[0]));
-    item.compare(
-        "LuGre: creep in rotation [rad/s], reference program",
-        turn,
-        Wanted::Near(slopes[1], 0.05 * slopes[1]),
-    );
+    item.compare("consistent against distributed, largest difference of x [m]", same, AtMost(1e-12));
+    item.compare("LuGre: creep along x [m/s], reference program", drift, Near(slopes[0], 0.03 * slopes[0]));
+    item.compare("LuGre: creep in rotation [rad/s], reference program", turn, Near(slopes[1], 0.05 * slopes[1]));
     item.measured = format!(
         "LuGre creeps by {} nm/s; Elasto-Plastic as published by {} nm/s and {} \u{b5}rad/s, in the \
          consistent form by {} nm/s.",
@@ -203,7 +195,7 @@ fn reduced(id: &str, kind: Oscillating, runs: &Runs) -> Item {
         item.compare(
             "Elasto-Plastic as published: creep along x [m/s], reference program",
             published[0],
-            Wanted::Near(-4.1e-11, 4e-12),
+            Near(-4.1e-11, 4e-12),
         );
         item.erratum = Some(
             "The published form is not elastic below break-away: its load path here is not \

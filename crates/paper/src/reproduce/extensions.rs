@@ -1,9 +1,8 @@
 //! Results beyond the paper: looping loads, exact cells.
 
-use std::time::Instant;
-
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtMost, Near};
 use crate::page::{Chart, Line, Picture, Scale, palette, short};
 use bristle::body::{Frame, FreeBody};
 use bristle::contact::{Contact, Form, Initial, Inputs, Model};
@@ -74,18 +73,14 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
         let q = runs.pose(k, c);
         (q[LOOPS * per_loop] - q[per_loop]) / (LOOPS - 1) as f64
     };
-    item.claims("published: creep of a loop along x, against the load [m]", creep(1, 0), Wanted::AtMost(-5e-9));
-    item.claims("published: creep of a loop in rotation, against the load [rad]", creep(1, 2), Wanted::AtMost(-2e-7));
-    item.claims("consistent: |creep of a loop along x| [m]", creep(2, 0).abs(), Wanted::AtMost(1e-12));
-    item.claims("consistent: |creep of a loop in rotation| [rad]", creep(2, 2).abs(), Wanted::AtMost(1e-12));
+    item.claims("published: creep of a loop along x, against the load [m]", creep(1, 0), AtMost(-5e-9));
+    item.claims("published: creep of a loop in rotation, against the load [rad]", creep(1, 2), AtMost(-2e-7));
+    item.claims("consistent: |creep of a loop along x| [m]", creep(2, 0).abs(), AtMost(1e-12));
+    item.claims("consistent: |creep of a loop in rotation| [rad]", creep(2, 2).abs(), AtMost(1e-12));
     let (grid, ours) = ([0, 2].map(|c| runs.pose(0, c)), [0, 2].map(|c| runs.pose(2, c)));
     let difference = |c: usize| grid[c].iter().zip(&ours[c]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-    item.compare("consistent against distributed, largest difference of x [m]", difference(0), Wanted::AtMost(1e-12));
-    item.compare(
-        "consistent against distributed, largest difference of the angle [rad]",
-        difference(1),
-        Wanted::AtMost(1e-12),
-    );
+    item.compare("consistent against distributed, largest difference of x [m]", difference(0), AtMost(1e-12));
+    item.compare("consistent against distributed, largest difference of the angle [rad]", difference(1), AtMost(1e-12));
     item.measured = format!(
         "A loop at a third of slip moves the published model by {} nm and {} \u{b5}rad against the load; the \
          consistent one by less than {} m, and it agrees with the distributed model to {} m.",
@@ -115,7 +110,6 @@ fn loops(context: &Context<'_>) -> Result<Item, Error> {
     item.parameters = "Elasto-Plastic, Table I, p = 1; 1 kg, circle of 21 x 21 cells over 50 mm, 9.81 N; \
      loads of a third of slip; N_ls = 20, exact cells; step 0.2 ms"
         .into();
-    item.seconds = runs.seconds;
     Ok(item)
 }
 
@@ -145,7 +139,6 @@ fn errors_against(truth: &Surface, patches: &[Patch], rule: Rule) -> Vec<f64> {
 }
 
 fn cells(context: &Context<'_>) -> Result<Item, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "cells",
         "Exact cells and the bilinear rule over N",
@@ -173,7 +166,7 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
             let order = -order(&x, &errors);
             let exact = rule == Rule::Cells && shape == Shape::Square;
             if exact {
-                item.claims("square, exact cells: largest error of any N", worst, Wanted::AtMost(1e-9));
+                item.claims("square, exact cells: largest error of any N", worst, AtMost(1e-9));
             } else {
                 item.tell(format!("{name}, {}: order over N", rule.name()), order);
                 let shown: Vec<f64> = errors.iter().map(|e| e.max(1e-14)).collect();
@@ -188,23 +181,23 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
             item.columns.push((format!("{name}_{}", rule.name()), errors));
         }
         let bilinear = orders.iter().find(|o| o.0 == Rule::Bilinear).map_or(f64::NAN, |o| o.1);
-        item.claims(format!("{name}, bilinear rule: order over N"), bilinear, Wanted::Near(2.0, 0.4));
+        item.claims(format!("{name}, bilinear rule: order over N"), bilinear, Near(2.0, 0.4));
         if shape == Shape::Disc {
             item.claims(
                 "disc, exact cells: order over N",
                 item.number("disc, cells: order over N").unwrap_or(f64::NAN),
-                Wanted::Near(2.0, 0.4),
+                Near(2.0, 0.4),
             );
             item.compare(
                 "disc: r of the truth over 2/3 of the radius",
                 truth.radius() / (2.0 / 3.0 * 0.01),
-                Wanted::Near(1.0, 1e-4),
+                Near(1.0, 1e-4),
             );
         } else {
             // Mean distance from the centre of a square of side a: a (sqrt 2 + asinh 1)/6.
             let mean = 0.02 * (2f64.sqrt() + 1f64.asinh()) / 6.0;
             let found = Surface::new(&patch(5)?, Rule::Cells).radius();
-            item.compare("square of 5 x 5 exact cells: r over the closed form", found / mean, Wanted::Near(1.0, 1e-12));
+            item.compare("square of 5 x 5 exact cells: r over the closed form", found / mean, Near(1.0, 1e-12));
         }
         panels.push(chart.svg());
     }
@@ -213,10 +206,9 @@ fn cells(context: &Context<'_>) -> Result<Item, Error> {
         let table = LimitTable::of(&Surface::new(&circle, rule), 20);
         table.map(|t| t.nodes().iter().map(|h| h[2].abs()).fold(0.0, f64::max))
     });
-    item.claims("circle, exact cells: greatest |h_tau| of a table", exact?, Wanted::AtMost(1.0 + 1e-12));
+    item.claims("circle, exact cells: greatest |h_tau| of a table", exact?, AtMost(1.0 + 1e-12));
     item.tell("circle, bilinear rule: greatest |h_tau| of a table", bilinear?);
     describe_cells(&mut item, panels, truth_n);
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
 }
 

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::context::{Context, Error, Runs};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost, Near};
 use crate::page::{Chart, Line, Picture, palette};
 use bristle::contact::{Contact, Model};
 use bristle::engine::Plan;
@@ -74,18 +75,18 @@ fn simulation_1(context: &Context<'_>) -> Result<Item, Error> {
     let runs = with_all(context, 1)?;
     let v = |k: usize| runs.twist(k, 0);
     let f = |k: usize| runs.wrench(k, 0);
-    item.claims("Q2 against P: largest difference of v [m/s]", apart(&v(Q2), &v(P)), Wanted::AtMost(1e-12));
-    item.claims("Q2 against P: largest difference of f [N]", apart(&f(Q2), &f(P)), Wanted::AtMost(1e-9));
+    item.claims("Q2 against P: largest difference of v [m/s]", apart(&v(Q2), &v(P)), AtMost(1e-12));
+    item.claims("Q2 against P: largest difference of f [N]", apart(&f(Q2), &f(P)), AtMost(1e-9));
     let least = v(K2)[3000..].iter().copied().fold(f64::INFINITY, f64::min);
-    item.claims("K2: least velocity from 3 s on [m/s]", least, Wanted::AtLeast(1e-3));
-    item.compare("the same, independent program", least, Wanted::Near(7.809_501_295e-3, 1e-11));
+    item.claims("K2: least velocity from 3 s on [m/s]", least, AtLeast(1e-3));
+    item.compare("the same, independent program", least, Near(7.809_501_295e-3, 1e-11));
     let changes = |k: usize| f(k)[3000..].windows(2).filter(|f| f[0] * f[1] < 0.0).count() as f64;
-    item.claims("Q3: changes of the sign of f from 3 s on", changes(Q3), Wanted::AtLeast(100.0));
-    item.claims("P: changes of the sign of f from 3 s on", changes(P), Wanted::AtMost(0.0));
-    item.claims("Q1: velocity at 2.5 s [m/s]", v(3)[2500], Wanted::AtLeast(1e-3));
+    item.claims("Q3: changes of the sign of f from 3 s on", changes(Q3), AtLeast(100.0));
+    item.claims("P: changes of the sign of f from 3 s on", changes(P), AtMost(0.0));
+    item.claims("Q1: velocity at 2.5 s [m/s]", v(3)[2500], AtLeast(1e-3));
     let stop = v(P).iter().enumerate().skip(2000).find(|(_, v)| **v == 0.0).map_or(f64::NAN, |(i, _)| runs.time()[i]);
-    item.compare("P: rest, exactly, from [s], independent program", stop, Wanted::Near(2.021, 1e-9));
-    item.compare("P: friction at rest [N], independent program", f(P)[4000], Wanted::Near(-2.407_698_085_09, 1e-9));
+    item.compare("P: rest, exactly, from [s], independent program", stop, Near(2.021, 1e-9));
+    item.compare("P: friction at rest [N], independent program", f(P)[4000], Near(-2.407_698_085_09, 1e-9));
     item.measured = format!(
         "P and Q2 differ by {:.0e} m/s. P is at rest from {stop:.3} s on; K2 goes on at {:.1} mm/s, and the force of \
          Q3 changes its sign {} times in the last second.",
@@ -112,7 +113,6 @@ fn simulation_1(context: &Context<'_>) -> Result<Item, Error> {
     }
     item.parameters = "M = 1 kg, spring 90 N/m, F = 10 N, T = 1 ms; bands of 1, 0.01 and 0.0001 m/s".into();
     item.scenario = Some(TEXTS[0].into());
-    item.seconds = runs.seconds;
     Ok(item)
 }
 
@@ -131,12 +131,12 @@ fn simulation_2(context: &Context<'_>) -> Result<Item, Error> {
         both.map(|(f, v)| f * v).fold(f64::NEG_INFINITY, f64::max)
     };
     let (q2, p) = (runs.twist(Q2, 0), runs.twist(P, 0));
-    item.claims("Q2: v over the analytical one at 4 ms [m/s]", q2[4] - exact(0.004), Wanted::AtLeast(1e-3));
-    item.claims("Q2: greatest power of friction, at the end of a step [W]", power(Q2), Wanted::AtLeast(0.1));
-    item.claims("P: v over the analytical one at 4 ms [m/s]", p[4] - exact(0.004), Wanted::AtMost(0.0));
-    item.claims("P: greatest power of friction, at the end of a step [W]", power(P), Wanted::AtMost(1e-12));
-    item.compare("P: v at 4 ms [m/s], independent program", p[4], Wanted::Near(0.03, 1e-12));
-    item.compare("Q2: v at 4 ms [m/s], independent program", q2[4], Wanted::Near(0.05, 1e-12));
+    item.claims("Q2: v over the analytical one at 4 ms [m/s]", q2[4] - exact(0.004), AtLeast(1e-3));
+    item.claims("Q2: greatest power of friction, at the end of a step [W]", power(Q2), AtLeast(0.1));
+    item.claims("P: v over the analytical one at 4 ms [m/s]", p[4] - exact(0.004), AtMost(0.0));
+    item.claims("P: greatest power of friction, at the end of a step [W]", power(P), AtMost(1e-12));
+    item.compare("P: v at 4 ms [m/s], independent program", p[4], Near(0.03, 1e-12));
+    item.compare("Q2: v at 4 ms [m/s], independent program", q2[4], Near(0.05, 1e-12));
     item.measured =
         format!("At 4 ms v is {:.3} m/s in P, {:.3} m/s in Q2 and {:.3} m/s exactly.", p[4], q2[4], exact(0.004));
     let analytical: Vec<f64> = runs.time().iter().map(|t| exact(*t)).collect();
@@ -153,7 +153,6 @@ fn simulation_2(context: &Context<'_>) -> Result<Item, Error> {
     item.columns = vec![("t_s".into(), runs.time().to_vec()), ("v_P_m_per_s".into(), p), ("v_Q2_m_per_s".into(), q2)];
     item.parameters = "M = 1 kg, F = 10 N, load 40 N, v = -0.13 m/s at the start, T = 1 ms".into();
     item.scenario = Some(TEXTS[1].into());
-    item.seconds = runs.seconds;
     Ok(item)
 }
 
@@ -172,18 +171,14 @@ fn simulation_3(context: &Context<'_>) -> Result<Item, Error> {
         (0..vx.len()).find(|i| vx[*i] == 0.0 && vy[*i] == 0.0).unwrap_or(0)
     };
     let (stop, exact) = (runs.time()[first(&runs)], fine.time()[first(&fine)]);
-    item.claims("time of the stop, T = 0.1 ms [s]", exact, Wanted::Near(4.5, 0.05));
-    item.compare("the same, independent program", exact, Wanted::Near(4.6342, 1e-9));
-    item.compare("the same, T = 1 ms [s], independent program", stop, Wanted::Near(4.633, 1e-9));
-    item.compare("the same, continuous time [s], independent program", exact, Wanted::Near(4.634_414, 3e-4));
+    item.claims("time of the stop, T = 0.1 ms [s]", exact, Near(4.5, 0.05));
+    item.compare("the same, independent program", exact, Near(4.6342, 1e-9));
+    item.compare("the same, T = 1 ms [s], independent program", stop, Near(4.633, 1e-9));
+    item.compare("the same, continuous time [s], independent program", exact, Near(4.634_414, 3e-4));
     let (x, y) = (runs.pose(0, 0), runs.pose(0, 1));
-    item.compare(
-        "x at the stop, T = 1 ms [m], independent program",
-        x[first(&runs)],
-        Wanted::Near(1.087_168_782, 1e-8),
-    );
+    item.compare("x at the stop, T = 1 ms [m], independent program", x[first(&runs)], Near(1.087_168_782, 1e-8));
     let after = runs.twist(0, 0)[first(&runs)..].iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    item.compare("greatest speed along x from the stop on [m/s]", after, Wanted::AtMost(0.0));
+    item.compare("greatest speed along x from the stop on [m/s]", after, AtMost(0.0));
     item.measured = format!("It stops at {exact:.4} s (T = 0.1 ms) or {stop:.3} s (T = 1 ms), exactly and for good.");
     item.pictures.push(Picture::new(
         vec![Chart::new("Path", "x [m]", "y [m]").line(Line::new(palette::GRID, &x, &y)).equal().svg()],
@@ -192,7 +187,6 @@ fn simulation_3(context: &Context<'_>) -> Result<Item, Error> {
     item.columns = vec![("t_s".into(), runs.time().to_vec()), ("x_m".into(), x), ("y_m".into(), y)];
     item.parameters = "M = 1 kg, F = 10 N, spring 3 N/m to the origin, from (10, 0) m at (0, 30) m/s".into();
     item.scenario = Some(TEXTS[2].into());
-    item.seconds = runs.seconds + fine.seconds;
     Ok(item)
 }
 
@@ -210,11 +204,11 @@ fn simulation_4(context: &Context<'_>) -> Result<Item, Error> {
         ("middle loop, from -0.2 mm and back", 6200, 7800, 15.638_554_329),
         ("outer loop, from 0.6 mm and back", 5400, 8600, -53.1),
     ] {
-        item.claims(format!("{name}: change of the force [N]"), (f[before] - f[after]).abs(), Wanted::AtMost(1e-9));
-        item.compare(format!("{name}: force [N], independent program"), f[before], Wanted::Near(wanted, 1e-8));
+        item.claims(format!("{name}: change of the force [N]"), (f[before] - f[after]).abs(), AtMost(1e-9));
+        item.compare(format!("{name}: force [N], independent program"), f[before], Near(wanted, 1e-8));
     }
     let most = f.iter().fold(0.0f64, |m, f| m.max(f.abs()));
-    item.compare("greatest force [N]", most, Wanted::Near(55.0, 1e-9));
+    item.compare("greatest force [N]", most, Near(55.0, 1e-9));
     item.measured = format!(
         "After each loop the force comes back to within {:.0e} N of what it was.",
         [[6700, 7300], [6200, 7800], [5400, 8600]]
@@ -232,6 +226,5 @@ fn simulation_4(context: &Context<'_>) -> Result<Item, Error> {
     item.columns = vec![("t_s".into(), runs.time().to_vec()), ("x_mm".into(), x), ("f_N".into(), f)];
     item.parameters = "ten elements of K = 10 N/mm, B = 0.1 N s/mm, M = 0, F = 1 to 10 N; 1 mm/s, T = 1 ms".into();
     item.scenario = Some(TEXTS[3].into());
-    item.seconds = runs.seconds;
     Ok(item)
 }

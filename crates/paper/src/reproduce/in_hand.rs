@@ -4,7 +4,8 @@ mod cases;
 mod pictures;
 
 use super::context::{Context, Error, Runs};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost, Near};
 use super::setup::IN_HAND_DURATION;
 use crate::page::Table;
 use bristle::contact::Contact;
@@ -24,7 +25,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         }
     }
     let runs = context.simulate(&contacts, IN_HAND_DURATION, 0.01)?;
-    let mut items = vec![
+    Ok(vec![
         pivot(context, &runs)?,
         forces("fig28", [0, 1], &runs),
         slide(context, &runs)?,
@@ -33,9 +34,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         forces("fig32", [2, 3], &runs),
         follows(&runs),
         following_forces(&runs),
-    ];
-    items.iter_mut().for_each(|item| item.seconds = runs.seconds);
-    Ok(items)
+    ])
 }
 
 /// Final poses of the cases of an item, compared with the reference program.
@@ -58,7 +57,7 @@ fn compare(item: &mut Item, cases: &[usize], runs: &Runs) {
             };
             for (c, what) in ["x [m]", "y [m]", "\u{3b8} [rad]"].into_iter().enumerate() {
                 let limit = if c < 2 { metres } else { radians };
-                item.compare(format!("{name}, {}: final {what}", MODELS[model]), end[c], Wanted::Near(pose[c], limit));
+                item.compare(format!("{name}, {}: final {what}", MODELS[model]), end[c], Near(pose[c], limit));
             }
         }
         let pose = |model: usize| {
@@ -111,16 +110,16 @@ fn pivot(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     );
     let (a, b) = (runs.end(GRID), runs.end(4 + GRID));
     let between = (a.x - b.x).hypot(a.y - b.y) / (a.x - 0.025).hypot(a.y);
-    item.claims("distance of the final positions under f1 and f2 over the way gone", between, Wanted::AtMost(0.05));
+    item.claims("distance of the final positions under f1 and f2 over the way gone", between, AtMost(0.05));
     item.claims(
         "difference of the final angles over the angle turned",
         ((a.theta - b.theta) / a.theta).abs(),
-        Wanted::AtMost(0.05),
+        AtMost(0.05),
     );
     let off = [apart(runs, 0, PUBLISHED), apart(runs, 1, PUBLISHED)];
     let [way, turn] = [0, 1].map(|c| off[0][c].max(off[1][c]));
-    item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.02));
-    item.claims("the same in angle", turn, Wanted::AtMost(0.02));
+    item.claims("reduced from distributed over the way gone, at most", way, AtMost(0.02));
+    item.claims("the same in angle", turn, AtMost(0.02));
     item.measured = format!(
         "The two force profiles end {:.1} % of the way apart; the reduced model is within {:.1} % of the way \
          and {:.1} % of the angle of the distributed one.",
@@ -145,15 +144,11 @@ fn slide(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
          decides how; the reduced model does about the same.",
     );
     let (a, b) = (runs.end(8).theta, runs.end(12).theta);
-    item.claims(
-        "difference of the final angles under f1 and f2 over the lesser",
-        (a / b - 1.0).abs(),
-        Wanted::AtLeast(0.1),
-    );
+    item.claims("difference of the final angles under f1 and f2 over the lesser", (a / b - 1.0).abs(), AtLeast(0.1));
     let off = [apart(runs, 2, PUBLISHED), apart(runs, 3, PUBLISHED)];
     let [way, turn] = [0, 1].map(|c| off[0][c].max(off[1][c]));
-    item.claims("reduced from distributed over the way gone, at most", way, Wanted::AtMost(0.1));
-    item.claims("the same in angle", turn, Wanted::AtMost(0.1));
+    item.claims("reduced from distributed over the way gone, at most", way, AtMost(0.1));
+    item.claims("the same in angle", turn, AtMost(0.1));
     item.measured = format!(
         "f1 turns the object {:.0} % further than f2; the reduced model is within {:.1} % of the way and \
          {:.1} % of the angle of the distributed one.",
@@ -186,13 +181,13 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
     let mut item = Item::new(id, title, claim);
     let [(x, y, a), (u, v, b)] = [runs.end(8), runs.end(4 * case)].map(|q| (q.x, q.y, q.theta));
     if gradient {
-        item.claims("final angle over the circle's, f1", b / a, Wanted::AtLeast(3.0));
+        item.claims("final angle over the circle's, f1", b / a, AtLeast(3.0));
         let (turn, fall) = (runs.twist(4 * case, 2), runs.twist(4 * case, 1));
         let late = runs.time().iter().position(|t| *t > 1.0).unwrap_or(0);
         let (early, later) = (greatest(&turn[..late]), greatest(&turn[late..]));
         let speed = greatest(&fall[late..]);
-        item.claims("fastest turn after 1 s over that before, f1", later / early, Wanted::AtMost(0.2));
-        item.claims("fastest fall after 1 s [m/s], f1", speed, Wanted::AtLeast(5e-3));
+        item.claims("fastest turn after 1 s over that before, f1", later / early, AtMost(0.2));
+        item.claims("fastest fall after 1 s [m/s], f1", speed, AtLeast(5e-3));
         item.measured = format!(
             "It turns {:.1} times as far as on the circle; after 1 s it turns no faster than {:.0} % of \
              before, while it still falls at up to {:.0} mm/s.",
@@ -205,9 +200,9 @@ fn other(id: &str, case: usize, runs: &Runs) -> Item {
         item.claims(
             "distance of the final position from the circle's over the way gone, f1",
             (x - u).hypot(y - v) / way,
-            Wanted::AtMost(0.1),
+            AtMost(0.1),
         );
-        item.claims("final angle over the circle's, f1", b / a, Wanted::Near(1.0, 0.15));
+        item.claims("final angle over the circle's, f1", b / a, Near(1.0, 0.15));
         item.measured = format!(
             "Square and circle end {:.1} % of the way and {:.0} % of the angle apart.",
             100.0 * (x - u).hypot(y - v) / way,
@@ -246,8 +241,8 @@ fn forces(id: &str, cases: [usize; 2], runs: &Runs) -> Item {
     let errors = cases.map(|case| wrench_error(runs, case));
     let [force, torque] = [0, 1].map(|c| errors[0][c].max(errors[1][c]));
     let limits = if first { [0.03, 0.03] } else { [0.05, 0.08] };
-    item.claims("rms error of the reduced force over its greatest, at most", force, Wanted::AtMost(limits[0]));
-    item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(limits[1]));
+    item.claims("rms error of the reduced force over its greatest, at most", force, AtMost(limits[0]));
+    item.claims("rms error of the reduced torque over its greatest, at most", torque, AtMost(limits[1]));
     item.measured =
         format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
     item.pictures.push(wrenches(runs, cases, ["f1", "f2"]));
@@ -268,15 +263,11 @@ fn follows(runs: &Runs) -> Item {
     };
     for model in [GRID, PUBLISHED] {
         let [way, turn] = apart(model);
-        item.claims(
-            format!("{}: distance of the final positions over the way gone", MODELS[model]),
-            way,
-            Wanted::AtMost(0.02),
-        );
+        item.claims(format!("{}: distance of the final positions over the way gone", MODELS[model]), way, AtMost(0.02));
         item.claims(
             format!("{}: difference of the final angles over the angle turned", MODELS[model]),
             turn,
-            Wanted::AtMost(0.02),
+            AtMost(0.02),
         );
     }
     let [y, reduced] = [32, 33].map(|k| 1e3 * runs.end(k).y);
@@ -305,8 +296,8 @@ fn following_forces(runs: &Runs) -> Item {
     );
     let errors = [8, 9].map(|case| wrench_error(runs, case));
     let [force, torque] = [0, 1].map(|c| errors[0][c].max(errors[1][c]));
-    item.claims("rms error of the reduced force over its greatest, at most", force, Wanted::AtMost(0.05));
-    item.claims("rms error of the reduced torque over its greatest, at most", torque, Wanted::AtMost(0.08));
+    item.claims("rms error of the reduced force over its greatest, at most", force, AtMost(0.05));
+    item.claims("rms error of the reduced torque over its greatest, at most", torque, AtMost(0.08));
     item.measured =
         format!("Force is off by {:.1} %, torque by {:.1} % of their greatest (rms).", 100.0 * force, 100.0 * torque);
     item.pictures.push(wrenches(runs, [8, 9], ["k = 2", "k = 2 fN"]));

@@ -32,7 +32,6 @@ pub struct Check {
 
 impl Check {
     /// Whether the number is what it should be.
-    #[must_use]
     pub fn ok(&self) -> bool {
         match self.wanted {
             Wanted::Near(value, limit) => (self.found - value).abs() <= limit,
@@ -70,13 +69,12 @@ pub struct Item {
     pub scenario: Option<String>,
     /// Data, as columns of a CSV file.
     pub columns: Vec<(String, Vec<f64>)>,
-    /// Time it took \[s\]; items of one section that share runs share the time.
+    /// Time it took \[s\]: an equal share of its section's, whose items share runs.
     pub seconds: f64,
 }
 
 impl Item {
     /// An item without content.
-    #[must_use]
     pub fn new(id: &str, title: impl Into<String>, claim: impl Into<String>) -> Self {
         Self { id: id.into(), title: title.into(), claim: claim.into(), ..Self::default() }
     }
@@ -97,25 +95,21 @@ impl Item {
     }
 
     /// The number called `name`.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<f64> {
         self.checks.iter().find(|c| c.name == name).map(|c| c.found)
     }
 
     /// Whether the claim holds in these numbers.
-    #[must_use]
     pub fn holds(&self) -> bool {
         self.checks.iter().filter(|c| c.of_claim).all(Check::ok)
     }
 
     /// Whether the numbers agree with those of others.
-    #[must_use]
     pub fn agrees(&self) -> bool {
         self.checks.iter().filter(|c| !c.of_claim).all(Check::ok)
     }
 
     /// Whether everything is as it should be: the claim holds unless it is known not to, the numbers agree.
-    #[must_use]
     pub fn as_expected(&self) -> bool {
         (self.holds() || self.erratum.is_some()) && self.agrees()
     }

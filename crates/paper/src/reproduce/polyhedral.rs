@@ -1,12 +1,11 @@
 //! The error of polyhedral friction cones: a particle slides to rest on a plane, in all directions.
 
-use std::f64::consts::PI;
-use std::time::Instant;
-
 use nalgebra::Vector3;
+use std::f64::consts::PI;
 
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtMost, Near};
 use crate::page::{Chart, Line, Picture, palette};
 use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 
@@ -21,7 +20,6 @@ const DIRECTIONS: [usize; 4] = [4, 8, 16, 32];
 const COLOURS: [&str; 4] = [palette::OTHER, palette::ELLIPSOID, palette::SURFACE, palette::GRID];
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let begin = Instant::now();
     let mut item = Item::new(
         "polyhedral",
         "Friction with polyhedral cones depends on the direction of motion",
@@ -43,17 +41,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             coulomb[0] * (psi.cos() + psi.sin() * beta.tan())
         };
         let error = angles.iter().zip(&times).map(|(a, t)| (t - exact(a)).abs()).fold(0.0, f64::max);
-        item.claims(
-            format!("{n} directions: largest error of the time [s], in steps of {H} s"),
-            error,
-            Wanted::AtMost(H),
-        );
+        item.claims(format!("{n} directions: largest error of the time [s], in steps of {H} s"), error, AtMost(H));
         let ratio: Vec<f64> = times.iter().map(|t| t / coulomb[0]).collect();
         let most = ratio.iter().copied().fold(0.0, f64::max);
         item.claims(
             format!("{n} directions: latest over Coulomb's"),
             most,
-            Wanted::Near(1.0 / beta.cos(), 2.0 * H / coulomb[0] + context.full_or(0.002, 0.02)),
+            Near(1.0 / beta.cos(), 2.0 * H / coulomb[0] + context.full_or(0.002, 0.02)),
         );
         let worst = turns.iter().map(|t| t.abs()).fold(0.0, f64::max);
         item.tell(format!("{n} directions: furthest off the line [\u{b0}]"), worst);
@@ -69,7 +63,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.note = "A world has 8 directions unless its scenario says `directions = ..`.".into();
     item.parameters = format!("A particle, |v| = {SPEED} m/s, mu = {MU}, steps of {H} s, blocks in f64");
     item.pictures.push(Picture::new(vec![late.svg(), off.svg()], "4, 8, 16 and 32 friction directions."));
-    item.seconds = begin.elapsed().as_secs_f64();
     Ok(vec![item])
 }
 

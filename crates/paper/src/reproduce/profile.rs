@@ -1,7 +1,8 @@
 //! Figs. 5, 13, 17 and 19 to 22: the twist of Fig. 5 on six maps, distributed and reduced.
 
 use super::context::{Context, Error, Runs};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost, Near};
 use super::setup::{PROFILE_DURATION, Setup};
 use crate::page::{Chart, Line, Picture, Scale, Table, arrows, palette, short};
 use bristle::contact::Contact;
@@ -40,7 +41,6 @@ const QUARTILES: [[f64; 4]; 6] = [
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let (lugre, plastic) = (simulate(context, true)?, simulate(context, false)?);
-    let seconds = lugre.seconds;
     let mut items = vec![coupled(context, &lugre)?, ellipsoid(&lugre), surface(&lugre)];
     for (id, map, about) in [
         (
@@ -59,7 +59,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     ] {
         items.push(other_map(id, map, about, &lugre));
     }
-    items.iter_mut().for_each(|item| item.seconds = seconds);
     items.push(boxes(&plastic));
     Ok(items)
 }
@@ -169,13 +168,13 @@ fn coupled(context: &Context<'_>, runs: &Runs) -> Result<Item, Error> {
     let at = |time: f64| t.iter().position(|s| *s >= time - 1e-9).unwrap_or(0);
     let (fx, fy, tau) = (runs.wrench(GRID, 0), runs.wrench(GRID, 1), runs.wrench(GRID, 2));
     let torque = tau[at(1.5)] / tau[at(0.75)];
-    item.claims("torque at 15 mm/s over that of the same spin alone", torque, Wanted::AtMost(0.7));
+    item.claims("torque at 15 mm/s over that of the same spin alone", torque, AtMost(0.7));
     let force = fy[at(3.3)] / fy[at(4.2)];
-    item.claims("force at 6 mm/s with 1 rad/s over that without spin", force, Wanted::AtMost(0.7));
+    item.claims("force at 6 mm/s with 1 rad/s over that without spin", force, AtMost(0.7));
     let peak = greatest(&tau[..at(0.2)]) / tau[at(0.75)].abs();
-    item.claims("torque's peak at the start over its value in steady spin", peak, Wanted::AtLeast(1.02));
+    item.claims("torque's peak at the start over its value in steady spin", peak, AtLeast(1.02));
     let last = greatest(&fy[at(4.3)..]) / fy[at(4.2)].abs();
-    item.claims("force's peak when translation ends over its steady value", last, Wanted::AtLeast(1.02));
+    item.claims("force's peak when translation ends over its steady value", last, AtLeast(1.02));
     item.tell("greatest force [N]", greatest(&fx).max(greatest(&fy)));
     item.tell("greatest torque [mN m]", 1e3 * greatest(&tau));
     item.measured = format!(
@@ -240,8 +239,8 @@ fn ellipsoid(runs: &Runs) -> Item {
         "The reduced model on an ellipsoid does not reproduce the distributed model.",
     );
     let ([f, tau], [g, sigma]) = (relative(runs, ELLIPSOID), relative(runs, SURFACE));
-    item.claims("rms error of force over that of Fig. 17", f / g, Wanted::AtLeast(5.0));
-    item.claims("rms error of torque over that of Fig. 17", tau / sigma, Wanted::AtLeast(2.0));
+    item.claims("rms error of force over that of Fig. 17", f / g, AtLeast(5.0));
+    item.claims("rms error of torque over that of Fig. 17", tau / sigma, AtLeast(2.0));
     item.tell("rms error of force over its greatest", f);
     item.tell("rms error of torque over its greatest", tau);
     item.measured = format!(
@@ -267,8 +266,8 @@ fn surface(runs: &Runs) -> Item {
         "With the limit surface the reduced model comes close to the distributed one.",
     );
     let [f, tau] = relative(runs, SURFACE);
-    item.claims("rms error of force over its greatest", f, Wanted::AtMost(0.01));
-    item.claims("rms error of torque over its greatest", tau, Wanted::AtMost(0.01));
+    item.claims("rms error of force over its greatest", f, AtMost(0.01));
+    item.claims("rms error of torque over its greatest", tau, AtMost(0.01));
     item.measured =
         format!("Force is off by {:.2} % and torque by {:.2} % of their greatest (rms).", 100.0 * f, 100.0 * tau);
     let models = [(GRID, palette::GRID, "distributed"), (SURFACE, palette::SURFACE, "limit surface")];
@@ -288,15 +287,15 @@ fn other_map(id: &str, map: usize, claim: &str, runs: &Runs) -> Item {
     let (grid, surface) = (3 * map, 3 * map + SURFACE);
     let [f, tau] = relative(runs, surface);
     let limit = if map == 3 { 0.03 } else { 0.015 };
-    item.claims("rms error of the reduced model's force over its greatest", f, Wanted::AtMost(limit));
-    item.claims("rms error of the reduced model's torque over its greatest", tau, Wanted::AtMost(limit));
+    item.claims("rms error of the reduced model's force over its greatest", f, AtMost(limit));
+    item.claims("rms error of the reduced model's torque over its greatest", tau, AtMost(limit));
     // Spin alone from 0.6 to 0.8 s.
     let frame = runs.time().iter().position(|t| *t >= 0.75 - 1e-9).unwrap_or(0);
     let spin = runs.wrench(grid, 0)[frame].hypot(runs.wrench(grid, 1)[frame]);
     if map == 4 {
         item.tell("force in rotation about the centre of pressure [N]", spin);
     } else {
-        item.claims("force in rotation about the centre of pressure [N]", spin, Wanted::AtLeast(0.02));
+        item.claims("force in rotation about the centre of pressure [N]", spin, AtLeast(0.02));
     }
     item.measured = format!(
         "The reduced model is off by {:.2} % in force and {:.2} % in torque (rms over the greatest). \
@@ -343,7 +342,7 @@ fn boxes(runs: &Runs) -> Item {
             let what = ["force [N]", "torque [N m]"][c];
             for (q, word) in ["median", "third quartile"].into_iter().enumerate() {
                 let wanted = QUARTILES[map][2 * c + q];
-                let limit = Wanted::Near(wanted, 0.35 * wanted);
+                let limit = Near(wanted, 0.35 * wanted);
                 item.compare(format!("{name}: {word} of the error of {what}"), found[0][q], limit);
             }
             item.tell(format!("{name}: third quartile of the ellipsoid's error of {what}"), found[1][1]);
@@ -360,11 +359,7 @@ fn boxes(runs: &Runs) -> Item {
         }
         table.row(row);
     }
-    item.claims(
-        "third quartiles, of 12, that are smaller with the limit surface",
-        f64::from(better),
-        Wanted::AtLeast(12.0),
-    );
+    item.claims("third quartiles, of 12, that are smaller with the limit surface", f64::from(better), AtLeast(12.0));
     item.tell("medians, of 12, that are smaller with the limit surface", f64::from(medians));
     item.measured = format!(
         "The third quartile of the error is smaller with the limit surface in {better} of 12 comparisons, \
@@ -378,6 +373,5 @@ fn boxes(runs: &Runs) -> Item {
     item.pictures.push(Picture::new(charts.map(Chart::svg).to_vec(), caption));
     item.tables.push(table);
     item.parameters = format!("Elasto-Plastic, six maps of Fig. 8; N_ls = 20, rule (23); {PARAMETERS}");
-    item.seconds = runs.seconds;
     item
 }

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::context::{Context, Error, Runs};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, Near};
 use super::setup::{PROFILE_DURATION, Setup};
 use super::truncated;
 use crate::page::{Chart, Key, Line, Picture, Scale, Table, palette};
@@ -138,12 +139,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     for (item, (errors, symbol)) in items.iter_mut().zip([(&nine, "N"), (&thirty_six, "N"), (&thirty_seven, "N_ls")]) {
         fill(item, &sizes, errors, symbol);
     }
-    for (item, seconds) in items.iter_mut().zip([
-        truth.seconds + grids.seconds,
-        truth.seconds + reduced.seconds,
-        fine.seconds + tables.seconds,
-    ]) {
-        item.seconds = seconds;
+    for item in &mut items {
         let what = if item.id == "fig37" { "N_ls" } else { "N" };
         item.parameters = format!(
             "Elasto-Plastic, the twist of Fig. 5, Table I with p = 0 and 1, {what} = {} to {}, step {} ms, {} samples",
@@ -166,7 +162,7 @@ fn compare(item: &mut Item, how: &str, errors: &Errors, published: &Published, s
             for (known, n) in KNOWN.into_iter().enumerate() {
                 let wanted = published[map][p][known][c];
                 let told = format!("{name}, p = {p}, {symbol} = {n}: rms error of {}{how}", WHAT[c]);
-                item.compare(told, errors[map][p][known][c], Wanted::Near(wanted, share * wanted));
+                item.compare(told, errors[map][p][known][c], Near(wanted, share * wanted));
             }
         }
     }
@@ -228,7 +224,7 @@ fn distributed(sizes: &[usize], errors: &Errors) -> Item {
             let y: Vec<f64> = errors[map][1].iter().map(|e| e[c]).collect();
             let order = -order(&x, &y);
             orders.push(format!("{order:.1}"));
-            item.claims(format!("{name}: order of the error of {what} over N"), order, Wanted::AtLeast(0.8));
+            item.claims(format!("{name}: order of the error of {what} over N"), order, AtLeast(0.8));
         }
     }
     item.measured = format!(
@@ -268,8 +264,8 @@ fn over_cells(sizes: &[usize], grid: &Errors, reduced: &Errors) -> Item {
     }
     let cases = (6 * sizes.len()) as f64;
     let shares = better.map(|b| f64::from(b) / cases);
-    item.claims("share of cases in which the reduced model's force is closer", shares[0], Wanted::AtLeast(0.5));
-    item.claims("share of cases in which the reduced model's torque is closer", shares[1], Wanted::AtLeast(0.5));
+    item.claims("share of cases in which the reduced model's force is closer", shares[0], AtLeast(0.5));
+    item.claims("share of cases in which the reduced model's torque is closer", shares[1], AtLeast(0.5));
     item.measured = format!(
         "The reduced model is closer to 101 x 101 cells than the grid in {:.0} % of the cases in force and \
          in {:.0} % in torque.",
@@ -303,11 +299,11 @@ fn over_table(sizes: &[usize], errors: &Errors) -> Item {
         item.claims(
             format!("{name}: error of force at N_ls = 5 over that at 35"),
             at(map, 5) / at(map, 35),
-            Wanted::AtLeast(5.0),
+            AtLeast(5.0),
         );
     }
     let slower = at(2, 21) / at(0, 21).max(at(1, 21));
-    item.claims("N_ls = 21: error of force, line gradient over the worse of the others", slower, Wanted::AtLeast(1.2));
+    item.claims("N_ls = 21: error of force, line gradient over the worse of the others", slower, AtLeast(1.2));
     item.measured = format!(
         "From N_ls = 5 to 35 the error of force falls by factors of {:.0}, {:.0} and {:.0}; at 21 the line \
          gradient's is {:.1} times the others'.",

@@ -1,7 +1,8 @@
 //! Fig. 10: jumps in the force of a line of cells, and the rules that remove them.
 
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use super::setup::{PROFILE_DURATION, Setup};
 use crate::page::{Chart, Line, Picture, palette};
 use bristle::limit_surface::{Rule, Surface};
@@ -37,9 +38,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.claims(
         "largest change of the force from one of 2001 twists to the next: centres over exact",
         a / c,
-        Wanted::AtLeast(10.0),
+        AtLeast(10.0),
     );
-    item.claims("the same: bilinear rule over exact", b / c, Wanted::AtMost(1.5));
+    item.claims("the same: bilinear rule over exact", b / c, AtMost(1.5));
     let off = |f: &[f64]| greatest(&f.iter().zip(&cells).map(|(a, b)| a - b).collect::<Vec<_>>());
     item.tell("largest distance of the force from exact integrals, centres [N]", off(&points));
     item.tell("largest distance of the force from exact integrals, bilinear rule [N]", off(&bilinear));
@@ -79,6 +80,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     ];
     item.parameters = "LuGre, line of 21 cells over 20 mm, Table I with p = 0, the twist of Fig. 5".into();
     item.scenario = Some(setup.text);
-    item.seconds = runs.seconds;
     Ok(vec![item])
 }

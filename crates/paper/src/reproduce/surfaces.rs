@@ -1,7 +1,8 @@
 //! Figs. 14, 15 and 16: limit surfaces, where motions land on them, and the point of no force.
 
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use crate::page::{Chart, Line, Picture, Table, heat_marked, palette};
 use crate::surface_picture::{outline, solid};
 use bristle::limit_surface::{Ellipsoid, Rule, Surface, Table as LimitTable};
@@ -13,10 +14,7 @@ pub(super) const IDS: &[&str] = &["fig14", "fig15", "fig16"];
 const SIDE: f64 = 0.02;
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let start = std::time::Instant::now();
-    let mut items = vec![curves(context)?, body()?, no_force()?];
-    items.iter_mut().for_each(|item| item.seconds = start.elapsed().as_secs_f64() / 3.0);
-    Ok(items)
+    Ok(vec![curves(context)?, body()?, no_force()?])
 }
 
 fn patch(n: usize, shape: Shape) -> Result<Patch, Error> {
@@ -93,8 +91,8 @@ fn curves(context: &Context<'_>) -> Result<Item, Error> {
         item.columns.push((format!("{name} f"), x));
         item.columns.push((format!("{name} tau"), y));
     }
-    item.claims("largest distance of any curve from the ellipse", farthest, Wanted::AtMost(0.25));
-    item.claims("angle by which motions land elsewhere, least of all curves [deg]", widest, Wanted::AtLeast(4.0));
+    item.claims("largest distance of any curve from the ellipse", farthest, AtMost(0.25));
+    item.claims("angle by which motions land elsewhere, least of all curves [deg]", widest, AtLeast(4.0));
     item.measured = format!(
         "Every curve is within {:.0} % of the ellipse, but a motion's wrench lies up to {widest:.0}\u{b0} \
          and more from where it lies on the ellipse.",
@@ -120,12 +118,8 @@ fn body() -> Result<Item, Error> {
     let table = LimitTable::of(&surface, 20)?;
     let (_, error) = Ellipsoid::fit(&surface);
     let largest = table.nodes().iter().flatten().fold(0.0f64, |m, h| m.max(h.abs()));
-    item.claims("largest component of h", largest, Wanted::AtMost(1.0 + 1e-12));
-    item.claims(
-        "largest power of friction over all look-ups, unit motion",
-        table.passivity(3).largest,
-        Wanted::AtMost(0.0),
-    );
+    item.claims("largest component of h", largest, AtMost(1.0 + 1e-12));
+    item.claims("largest power of friction over all look-ups, unit motion", table.passivity(3).largest, AtMost(0.0));
     item.tell("ellipsoid: largest distance of a wrench", error.max);
     item.tell("ellipsoid: largest angle to a wrench [deg]", error.max_angle.to_degrees());
     item.measured = format!(
@@ -193,14 +187,14 @@ fn no_force() -> Result<Item, Error> {
         let left = surface.coulomb(Twist::new(found[1], -found[0], 1.0));
         let at = [cop[0] + found[0], cop[1] + found[1]];
         let apart = found[0].hypot(found[1]);
-        item.claims(format!("{name}: distance of the two points [mm]"), 1e3 * apart, Wanted::AtLeast(0.1));
-        item.compare(format!("{name}: force left over [-]"), left.fx.hypot(left.fy), Wanted::AtMost(1e-6));
+        item.claims(format!("{name}: distance of the two points [mm]"), 1e3 * apart, AtLeast(0.1));
+        item.compare(format!("{name}: force left over [-]"), left.fx.hypot(left.fy), AtMost(1e-6));
         if shape == Shape::LineGradient {
             let split = median(&patch);
             item.claims(
                 "line gradient: distance from the median of the pressure [mm]",
                 1e3 * (at[1] - split).abs(),
-                Wanted::AtMost(0.02),
+                AtMost(0.02),
             );
         }
         told.push(format!("{:.2} mm ({name})", 1e3 * apart));

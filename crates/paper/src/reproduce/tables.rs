@@ -1,12 +1,11 @@
 //! Tables II, IV, V and VI: costs, as ratios to a scalar baseline in the same run.
 
 use std::hint::black_box;
-use std::time::Instant;
-
 mod speeds;
 
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, Near};
 use super::setup::{IN_HAND_DURATION, Setup};
 use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
 use bristle::contact::Contact;
@@ -53,7 +52,7 @@ fn distributed(s: &Speeds) -> Item {
     let (ours, theirs) = (rates(&s.engine), rates(&s.baseline));
     // From 9 on: below, what does not depend on the cells shows.
     let slope = -order(&sizes()[1..], &theirs[1..]);
-    item.claims("baseline: power of N by which iterations per second fall, from N = 9", slope, Wanted::Near(2.0, 0.6));
+    item.claims("baseline: power of N by which iterations per second fall, from N = 9", slope, Near(2.0, 0.6));
     item.tell("engine: the same power", -order(&sizes()[1..], &ours[1..]));
     item.tell("N = 21: engine over baseline, equal steps", ours[4] / theirs[4]);
     let mut table = Table::new(
@@ -96,7 +95,6 @@ fn distributed(s: &Speeds) -> Item {
         ("engine".into(), ours),
     ];
     item.parameters = MACHINE.into();
-    item.seconds = s.seconds;
     item
 }
 
@@ -111,9 +109,9 @@ fn reduced(s: &Speeds) -> Item {
     let slope = order(&sizes()[2..], &s.baseline_table[2..]);
     let fall = -order(&sizes(), &theirs);
     let faster = s.baseline[4] / s.baseline_reduced[4];
-    item.claims("baseline: power of N by which the rate falls", fall, Wanted::Near(0.0, 0.5));
-    item.claims("baseline: power of N by which preparation grows, from N = 13", slope, Wanted::Near(2.0, 0.6));
-    item.claims("N = 21, baseline: reduced over distributed rate", faster, Wanted::AtLeast(30.0));
+    item.claims("baseline: power of N by which the rate falls", fall, Near(0.0, 0.5));
+    item.claims("baseline: power of N by which preparation grows, from N = 13", slope, Near(2.0, 0.6));
+    item.claims("N = 21, baseline: reduced over distributed rate", faster, AtLeast(30.0));
     item.tell("N = 21, engine: reduced over distributed rate", s.engine[4] / s.engine_reduced[4]);
     item.tell("N = 21: preparation, baseline over engine", s.baseline_table[4] / s.engine_table[4]);
     let mut table = Table::new(
@@ -173,12 +171,10 @@ fn reduced(s: &Speeds) -> Item {
         ("engine_rate".into(), ours),
     ];
     item.parameters = format!("N_ls = 20, rule (23); {MACHINE}");
-    item.seconds = s.seconds;
     item
 }
 
 fn resolution(context: &Context<'_>) -> Result<Item, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "table6",
         "Table VI: cost of the table over N_ls",
@@ -196,7 +192,7 @@ fn resolution(context: &Context<'_>) -> Result<Item, Error> {
         })
         .collect();
     let slope = order(&sizes(), &theirs);
-    item.claims("baseline: power of N_ls by which preparation grows", slope, Wanted::Near(2.0, 0.6));
+    item.claims("baseline: power of N_ls by which preparation grows", slope, Near(2.0, 0.6));
     item.tell("engine: the same power", order(&sizes(), &ours));
     item.tell("N_ls = 21: baseline over engine", theirs[4] / ours[4]);
     let mut table = Table::new("Seconds", &["N_ls", "paper", "baseline here", "engine", "baseline / engine"]);
@@ -221,7 +217,6 @@ fn resolution(context: &Context<'_>) -> Result<Item, Error> {
         ("engine_s".into(), ours),
     ];
     item.parameters = format!("21 x 21 cells, rule (23); {MACHINE}");
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
 }
 
@@ -263,7 +258,6 @@ impl InHand {
 }
 
 fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "table4",
         "Table IV: time to simulate 2 s in hand",
@@ -308,7 +302,7 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
         item.tell(format!("{name}: reduced, engine [s]"), reduced);
         item.tell(format!("{name}: paper's distributed over the engine's"), paper[0] / distributed);
     }
-    item.claims("circle: distributed over reduced, engine", ratios[0], Wanted::AtLeast(63.0));
+    item.claims("circle: distributed over reduced, engine", ratios[0], AtLeast(63.0));
     item.measured = format!(
         "With the engine the reduced model is {} (circle), {} (k = 2) and {} times (k = 2 f_N) as fast as \
          the distributed one, which takes {} s for 2 s.",
@@ -333,6 +327,5 @@ fn in_hand(context: &Context<'_>) -> Result<Item, Error> {
     item.parameters = "Case 2, f1 of Fig. 29, 21 x 21 cells, step 0.2 ms; explicit baseline with steps of 5 \
      \u{b5}s, the longest that does not blow up"
         .into();
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(item)
 }

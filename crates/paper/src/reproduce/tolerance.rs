@@ -1,15 +1,13 @@
 //! Tests the promise of a tolerance on random contacts of every kind, model, form and law.
 
-use std::time::Instant;
-
-use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::context::{Context, Error, engines};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use crate::page::{Chart, Line, Picture, Scale, Table, palette, short};
 use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::planar::Pose;
-use bristle_bench::gpu::{Choice, Gpu};
 use bristle_data::statistics::quantile;
 use bristle_scenario::Scenario;
 
@@ -51,23 +49,18 @@ sigma0 = { log_uniform = [1e5, 1e6] }
 sigma1 = { uniform = [100, 800] }
 sigma2 = { uniform = [0.0, 0.3] }
 v_s = { log_uniform = [5e-4, 1e-2] }"#;
+/// Shape and friction of a grip at its limit.
+const GRADIENT: &str = "shape = \"line-gradient-x\"\ncells = 21";
+const TABLE_1: &str = "mu_c = 1.0\nmu_s = 1.2";
 
-/// What a contact is and what is done to it, with places for shape and friction.
-const KINDS: [(&str, &str); 9] = [
-    ("grip", GRIP),
-    ("grip, held inputs", GRIP),
+/// What a contact is and what is done to it: name, size, and the rest of the scenario.
+const KINDS: [(&str, &str, &str); 9] = [
+    ("grip", "0.02", GRIP),
+    ("grip, held inputs", "0.02", GRIP),
     (
         "grip at its limit",
-        r#"
-[patch]
-shape = "line-gradient-x"
-cells = 21
-size = 0.02
-[friction]
-LAW
-mu_c = 1.0
-mu_s = 1.2
-[body]
+        "0.02",
+        r#"[body]
 kind = "gripper"
 mass = 0.2
 inertia = { rectangle = [0.15, 0.08] }
@@ -83,14 +76,8 @@ sines = [{ amplitude = 0.91, frequency = 2.0 }]
     ),
     (
         "push",
-        r#"
-[patch]
-SHAPES
-size = [0.1, 0.05]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.1, 0.05]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -105,14 +92,8 @@ tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
     ),
     (
         "tilted table",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -126,14 +107,8 @@ tau = { mean = 0.0, sines = [{ amplitude = { uniform = [0, 0.04] }, frequency = 
     ),
     (
         "spinning body that stops and is pushed",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.3, 0.8] }
 inertia = { rectangle = [0.12, 0.06] }
@@ -148,14 +123,8 @@ fx = { points = [[0.4, 0], [0.5, { uniform = [-7.5, 7.5] }], [0.6, 0]] }
     ),
     (
         "body turned by radians",
-        r#"
-[patch]
-SHAPES
-size = [0.06, 0.04]
-[friction]
-LAW
-FRICTION
-[body]
+        "[0.06, 0.04]",
+        r#"[body]
 kind = "body"
 mass = { uniform = [0.1, 0.5] }
 inertia = { rectangle = [0.1, 0.06] }
@@ -168,18 +137,11 @@ fy = { points = [[0.2, 0], [0.5, { uniform = [-3, 3] }], [0.8, 0]] }
 tau = { points = [[0.1, 0], [0.3, { uniform = [0, 0.12] }], [0.7, { uniform = [-0.05, 0.05] }], [0.9, 0]] }
 "#,
     ),
-    ("load that swings", SWING),
-    ("load that swings, held inputs", SWING),
+    ("load that swings", "0.05", SWING),
+    ("load that swings, held inputs", "0.05", SWING),
 ];
 
-const GRIP: &str = r#"
-[patch]
-SHAPES
-size = 0.02
-[friction]
-LAW
-FRICTION
-[body]
+const GRIP: &str = r#"[body]
 kind = "gripper"
 mass = { uniform = [0.1, 0.3] }
 inertia = { rectangle = [0.15, 0.08] }
@@ -192,14 +154,7 @@ gravity = [0, -9.81]
 mean = { uniform = [2, 4.5] }
 sines = [{ amplitude = { uniform = [0.3, 1.6] }, frequency = { uniform = [1, 3] } }]
 "#;
-const SWING: &str = r#"
-[patch]
-SHAPES
-size = 0.05
-[friction]
-LAW
-FRICTION
-[body]
+const SWING: &str = r#"[body]
 kind = "world"
 mass = { uniform = [0.5, 1.5] }
 inertia = { disc = 0.05 }
@@ -220,12 +175,16 @@ struct Drawn {
 
 fn draw(each: u64) -> Result<Vec<Drawn>, Error> {
     let mut all = Vec::new();
-    for (kind, (name, text)) in KINDS.iter().enumerate() {
+    for (kind, (name, size, rest)) in KINDS.iter().enumerate() {
+        let is_limit = name.ends_with("limit");
+        let (shapes, friction) = if is_limit { (GRADIENT, TABLE_1) } else { (SHAPES, FRICTION) };
+        let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
+        let rest = rest.replace("HOLD", hold);
         for (model, (_, law, contact)) in MODELS.iter().enumerate() {
-            let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
-            let text = text.replace("SHAPES", SHAPES).replace("FRICTION", FRICTION).replace("HOLD", hold);
-            let text = text.replace("LAW", &format!("law = \"{law}\""));
-            let text = format!("duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n{text}");
+            let text = format!(
+                "duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n[patch]\n{shapes}\n\
+                 size = {size}\n[friction]\nlaw = \"{law}\"\n{friction}\n{rest}"
+            );
             let scenario = Scenario::parse(&text, ".".as_ref(), name)?;
             for k in 0..each {
                 all.push(Drawn { kind, model, contact: scenario.contact(k)? });
@@ -293,18 +252,6 @@ impl Truth {
     }
 }
 
-/// The engines with their names; the GPU only of a full report and where there is one.
-fn engines(context: &Context<'_>) -> Vec<(&'static str, Box<dyn Engine>)> {
-    let mut engines: Vec<(&str, Box<dyn Engine>)> =
-        vec![("cpu f64", Box::new(Cpu::new())), ("cpu f32", Box::new(Cpu::single()))];
-    if !context.quick
-        && let Ok(gpu) = Gpu::new(Choice::Any)
-    {
-        engines.push((if gpu.adapter().software { "software gpu f32" } else { "gpu f32" }, Box::new(gpu)));
-    }
-    engines
-}
-
 /// The table of the errors of every kind of contact and of every model.
 fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
     let mut table = Table::new(
@@ -315,7 +262,7 @@ fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
         let errors = truth.sorted(errors, |k| of(&drawn[k]));
         table.row([name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))));
     };
-    for (i, (name, _)) in KINDS.iter().enumerate() {
+    for (i, (name, ..)) in KINDS.iter().enumerate() {
         row(name, &|d| d.kind == i);
     }
     for (i, (name, ..)) in MODELS.iter().enumerate() {
@@ -325,7 +272,6 @@ fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "tolerance",
         "What a tolerance promises",
@@ -338,7 +284,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.compare(
         "contacts that an instability decides [%]",
         100.0 * (1.0 - truth.sound.len() as f64 / drawn.len() as f64),
-        Wanted::AtMost(3.0),
+        AtMost(3.0),
     );
     let mut table = Table::new(
         "Errors at the end over tolerance times duration, and passes a simulated second of a contact",
@@ -347,7 +293,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let mut kinds = None;
     let mut chart = Chart::new("cpu f64", "error / (tolerance \u{d7} duration)", "share of the contacts")
         .scales(Scale::Log, Scale::Linear);
-    for (name, engine) in &engines(context) {
+    for (name, engine) in &engines(!context.quick) {
         let mut medians = Vec::new();
         for (tolerance, colour) in TOLERANCES.into_iter().zip([palette::OTHER, palette::GRID, palette::PUBLISHED]) {
             let is_default = tolerance.to_bits() == DEFAULT_TOLERANCE.to_bits();
@@ -358,14 +304,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
             medians.push(tolerance * quantile(&sorted, 0.5));
             let row = [0.5, 0.9, 0.99, 1.0].map(|q| short(quantile(&sorted, q), 2));
             let passes = format!("{:.0}", passes as f64 / contacts.len() as f64 / DURATION);
-            table.row([(*name).to_owned(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
+            table.row([name.clone(), format!("{tolerance:e}")].into_iter().chain(row).chain([passes]));
             if is_default {
                 for (q, limit) in LIMITS {
                     let what = format!("{name}: error over tolerance times duration, {} %", 100.0 * q);
-                    item.claims(what, quantile(&sorted, q), Wanted::AtMost(limit));
+                    item.claims(what, quantile(&sorted, q), AtMost(limit));
                 }
             }
-            if *name != "cpu f64" {
+            if name != "cpu f64" {
                 continue;
             }
             if is_default {
@@ -380,14 +326,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         item.claims(
             format!("{name}: the median error falls with the tolerance"),
             f64::from(u8::from(falls)),
-            Wanted::AtLeast(1.0),
+            AtLeast(1.0),
         );
     }
     item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
     describe(&mut item, &table.rows[1], drawn.len(), truth.sound.len());
     item.tables.push(table);
     item.tables.extend(kinds);
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }
 

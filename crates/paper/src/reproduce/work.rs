@@ -1,10 +1,9 @@
 //! The cost of accuracy: passes over the cells against the error, for fixed and adaptive steps and for
 //! explicit Euler.
 
-use std::time::Instant;
-
 use super::context::{Context, Error};
-use super::item::{Item, Wanted};
+use super::item::Item;
+use super::item::Wanted::{AtLeast, AtMost};
 use super::setup::Setup;
 use crate::page::{Chart, Line, Picture, Scale, Table, palette};
 use bristle::contact::Contact;
@@ -112,16 +111,15 @@ fn compare(item: &mut Item, name: &str, methods: &Methods) -> f64 {
     item.claims(
         format!("{name}: passes of explicit Euler over those of the default step, at no less error"),
         ratio,
-        Wanted::AtLeast(15.0),
+        AtLeast(15.0),
     );
-    item.compare(format!("{name}: error of the default step [m]"), error, Wanted::AtMost(7e-6));
+    item.compare(format!("{name}: error of the default step [m]"), error, AtMost(7e-6));
     let blown = methods.explicit.iter().filter(|p| p.error.is_none()).map(|p| p.step).fold(f64::INFINITY, f64::min);
     item.tell(format!("{name}: shortest explicit step that blows up [s]"), blown);
     ratio
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let start = Instant::now();
     let mut item = Item::new(
         "work_precision",
         "Work and precision",
@@ -166,6 +164,5 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         "Fig. 29, f1, circle of 21 x 21 cells, {duration} s, double precision; error: largest distance from \
          the converged path of an independent program, every {EVERY} s"
     );
-    item.seconds = start.elapsed().as_secs_f64();
     Ok(vec![item])
 }

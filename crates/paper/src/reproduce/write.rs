@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::item::{Check, Item, Wanted};
+use super::item::{
+    Check, Item,
+    Wanted::{AtLeast, AtMost, Near, Told},
+};
 use crate::page::{Document, Key, Part, Table, csv, file_names, files, palette, short};
 use bristle::cpu::Cpu;
 use bristle::engine::Engine;
@@ -13,7 +16,6 @@ use bristle_data::surfaces::publish;
 
 /// What was made, as one JSON object: `items`, each with at least `id`, `claim`, `measured`, `holds`,
 /// `seconds`.
-#[must_use]
 pub fn json(groups: &[(&'static str, Vec<Item>)], out: &Path, quick: bool, seconds: f64) -> Value {
     let items: Vec<Value> = groups.iter().flat_map(|(_, items)| items).map(Item::json).collect();
     json!({
@@ -106,8 +108,8 @@ fn part(item: &Item) -> Part {
     if !claim.is_empty() {
         tables.push(numbers("The claim in numbers", &claim));
     }
-    let compared = other.iter().filter(|c| c.wanted != Wanted::Told).count();
-    let agree = other.iter().filter(|c| c.wanted != Wanted::Told && c.ok()).count();
+    let compared = other.iter().filter(|c| c.wanted != Told).count();
+    let agree = other.iter().filter(|c| c.wanted != Told && c.ok()).count();
     let closed = match compared {
         0 => format!("{} more number{}", other.len(), if other.len() == 1 { "" } else { "s" }),
         _ => format!("Compared with published or converged numbers: {agree} of {compared} agree"),
@@ -137,13 +139,13 @@ fn numbers(caption: &str, checks: &[&Check]) -> Table {
     let mut table = Table::new(caption, &["", "found", "wanted", ""]);
     for check in checks {
         let wanted = match check.wanted {
-            Wanted::Near(v, limit) => format!("{} \u{b1} {}", short(v, 4), short(limit, 2)),
-            Wanted::AtMost(v) => format!("\u{2264} {}", short(v, 4)),
-            Wanted::AtLeast(v) => format!("\u{2265} {}", short(v, 4)),
-            Wanted::Told => String::new(),
+            Near(v, limit) => format!("{} \u{b1} {}", short(v, 4), short(limit, 2)),
+            AtMost(v) => format!("\u{2264} {}", short(v, 4)),
+            AtLeast(v) => format!("\u{2265} {}", short(v, 4)),
+            Told => String::new(),
         };
         let mark = match (check.wanted, check.ok()) {
-            (Wanted::Told, _) => "",
+            (Told, _) => "",
             (_, true) => "\u{2713}",
             (_, false) => "\u{2717}",
         };

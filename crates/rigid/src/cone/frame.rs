@@ -47,25 +47,21 @@ impl ContactFrame {
     }
 
     /// The axes of the coordinates themselves: tangent x, bitangent y, normal z.
-    #[must_use]
     pub fn identity() -> Self {
         Self { rows: Matrix3::identity() }
     }
 
     /// Tangent, bitangent and normal, in the frame of the caller.
-    #[must_use]
     pub fn axes(&self) -> [[f64; 3]; 3] {
         [0, 1, 2].map(|k| self.rows.row(k).transpose().into())
     }
 
     /// The components along tangent, bitangent and normal of a vector of the caller.
-    #[must_use]
     pub fn to_contact(&self, v: [f64; 3]) -> [f64; 3] {
         (self.rows * Vector3::from(v)).into()
     }
 
     /// The vector of the caller with these components along tangent, bitangent and normal.
-    #[must_use]
     pub fn to_world(&self, v: [f64; 3]) -> [f64; 3] {
         self.rows.tr_mul(&Vector3::from(v)).into()
     }

@@ -57,7 +57,6 @@ impl Number for f64 {
 ///
 /// # Panics
 /// A problem that [`ContactProblem::validate`] refuses may panic.
-#[must_use]
 pub fn solve_all<T: Number>(problems: &[ContactProblem]) -> Vec<Impulses> {
     pool::run(|| problems.par_iter().map(solve::<T>).collect())
 }
@@ -66,7 +65,6 @@ pub fn solve_all<T: Number>(problems: &[ContactProblem]) -> Vec<Impulses> {
 ///
 /// # Panics
 /// As [`solve_all`].
-#[must_use]
 pub fn solve<T: Number>(problem: &ContactProblem) -> Impulses {
     let scaled = problem.scaled();
     let mut blocks = Blocks::<T>::start(problem, &scaled);

@@ -62,7 +62,6 @@ pub struct Scaled {
 
 impl ContactProblem {
     /// Number of contacts.
-    #[must_use]
     pub fn contacts(&self) -> usize {
         self.mu.len()
     }
@@ -95,7 +94,6 @@ impl ContactProblem {
     }
 
     /// Friction direction `j`.
-    #[must_use]
     pub fn direction(directions: usize, j: usize) -> [f64; 2] {
         let (sin, cos) = (std::f64::consts::TAU * (j % directions) as f64 / directions as f64).sin_cos();
         [cos, sin]
@@ -103,7 +101,6 @@ impl ContactProblem {
 
     /// The linear complementarity problem in the notes' order: all `p_n`, then `p_f` of every contact and
     /// direction, then all `s`; `docs/model.md` (LCP 7).
-    #[must_use]
     pub fn lcp(&self) -> Lcp {
         let (n, nd) = (self.contacts(), self.directions);
         let size = n * (2 + nd);
@@ -134,7 +131,6 @@ impl ContactProblem {
     }
 
     /// The impulses of a solution of [`ContactProblem::lcp`].
-    #[must_use]
     pub fn impulses(&self, z: &DVector<f64>) -> Vec<[f64; 3]> {
         let (n, nd) = (self.contacts(), self.directions);
         let impulse = |i: usize| {
@@ -147,7 +143,6 @@ impl ContactProblem {
 
     /// The solution of [`ContactProblem::lcp`] with these impulses: each friction impulse from the two
     /// directions beside it, and the least `s` that makes all `w` of its contact >= 0.
-    #[must_use]
     pub fn variables(&self, p: &[[f64; 3]]) -> DVector<f64> {
         let (n, nd) = (self.contacts(), self.directions);
         let mut z = DVector::zeros(n * (2 + nd));
@@ -173,7 +168,6 @@ impl ContactProblem {
     }
 
     /// `u = W p + b` [m/s].
-    #[must_use]
     pub fn velocities(&self, p: &[[f64; 3]]) -> Vec<f64> {
         let rows = self.w.chunks_exact(p.as_flattened().len().max(1));
         rows.zip(&self.b)
@@ -182,7 +176,6 @@ impl ContactProblem {
     }
 
     /// The problem in its own units. In these a residual of 1e-6 is one of 1e-6 of the largest velocity.
-    #[must_use]
     pub fn scaled(&self) -> Scaled {
         let m = 3 * self.contacts();
         let block = |i: usize| (3 * i..3 * i + 3).map(|k| self.w[k * (m + 1)]).fold(0.0, f64::max).sqrt();
@@ -198,7 +191,6 @@ impl ContactProblem {
 
     /// How far impulses are from a solution, in the problem's own units ([`ContactProblem::scaled`]): the
     /// residual of [`ContactProblem::lcp`] at [`ContactProblem::variables`].
-    #[must_use]
     pub fn residual(&self, p: &[[f64; 3]]) -> f64 {
         let scaled = self.scaled();
         let p: Vec<[f64; 3]> = p.iter().zip(&scaled.impulse).map(|(p, unit)| p.map(|c| c / unit)).collect();
@@ -231,7 +223,6 @@ impl ContactProblem {
     }
 
     /// The solution by Lemke's method, in the problem's own units.
-    #[must_use]
     pub fn by_lemke(&self) -> Impulses {
         let scaled = self.scaled();
         let own = Self { w: scaled.w.clone(), b: scaled.b.clone(), ..self.clone() };
@@ -249,7 +240,6 @@ impl ContactProblem {
 
 impl Scaled {
     /// Impulses [N s] from those in the problem's own units.
-    #[must_use]
     pub fn unscaled(&self, p: &[[f64; 3]]) -> Vec<[f64; 3]> {
         p.iter().zip(&self.impulse).map(|(p, unit)| p.map(|c| c * unit)).collect()
     }

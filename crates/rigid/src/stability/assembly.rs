@@ -15,14 +15,12 @@ pub struct SpatialWrench {
 
 impl SpatialWrench {
     /// A force \[N\] that acts at `point` \[m\], with a moment [N m] beside it.
-    #[must_use]
     pub fn at(point: [f64; 3], force: [f64; 3], moment: [f64; 3]) -> Self {
         let [x, y, z] = cross(point, force);
         Self { force, moment: [moment[0] + x, moment[1] + y, moment[2] + z] }
     }
 
     /// Both together.
-    #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let sum = |a: [f64; 3], b: [f64; 3]| [0, 1, 2].map(|k| a[k] + b[k]);
         Self { force: sum(self.force, other.force), moment: sum(self.moment, other.moment) }
@@ -65,14 +63,12 @@ pub struct PointContact {
 
 impl PointContact {
     /// A contact of body 0 with the world, with no largest force and no moment.
-    #[must_use]
     pub const fn new(position: [f64; 3], cone: Cone) -> Self {
         Self { position, cone, body: 0, on: None, most: f64::INFINITY, torsion: 0.0 }
     }
 
     /// Friction that `of` leaves \[N\], `docs/model.md` (203) and (210): the cone's margin, less what the
     /// moment takes.
-    #[must_use]
     pub fn margin(&self, of: &ContactForce) -> f64 {
         let (left, mu) = (self.cone.margin(of.force), self.cone.mu());
         if self.torsion == 0.0 {
@@ -87,7 +83,6 @@ impl PointContact {
     }
 
     /// The normal part of a force \[N\].
-    #[must_use]
     pub fn normal(&self, of: &ContactForce) -> f64 {
         self.cone.frame().to_contact(of.force)[2]
     }

@@ -43,7 +43,6 @@ impl Motion {
     }
 
     /// Power of the fixed part and `factor` times the load \[W\].
-    #[must_use]
     pub fn power(&self, factor: f64) -> f64 {
         self.fixed_power + factor * self.load_power
     }
@@ -51,7 +50,6 @@ impl Motion {
     /// Sum of the normal forces \[N\] of contacts without a largest one below which `factor` times the load
     /// is proven not to be held: infinite but for rounding, zero if the motion proves nothing about this
     /// factor.
-    #[must_use]
     pub fn proves_below(&self, factor: f64) -> f64 {
         let power = self.power(factor) - self.resistance;
         if power > 0.0 { power / self.leak } else { 0.0 }
@@ -59,7 +57,6 @@ impl Motion {
 
     /// The factor above which the motion proves that loads are not held; infinite if it proves nothing of
     /// that kind.
-    #[must_use]
     pub fn bound(&self) -> f64 {
         if self.load_power > 0.0 { (self.resistance - self.fixed_power) / self.load_power } else { f64::INFINITY }
     }

@@ -110,13 +110,11 @@ impl Worlds {
     }
 
     /// Number of worlds.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.worlds.len()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.worlds.is_empty()
     }
@@ -125,13 +123,11 @@ impl Worlds {
     ///
     /// # Panics
     /// No such world.
-    #[must_use]
     pub fn world(&self, world: usize) -> &World {
         &self.worlds[world]
     }
 
     /// All worlds.
-    #[must_use]
     pub fn worlds(&self) -> &[World] {
         &self.worlds
     }
@@ -208,7 +204,6 @@ impl Worlds {
     }
 
     /// The state of all worlds.
-    #[must_use]
     pub fn save(&self) -> Saved {
         Saved(self.worlds.clone())
     }

@@ -26,7 +26,6 @@ pub const MOST_POINTS: usize = 8;
 impl WorldShape {
     /// The principal moments of inertia [kg m^2] of a solid of `mass` \[kg\] with this shape. Points have
     /// none: they are those of masses of equal size at the points.
-    #[must_use]
     pub fn inertia(&self, mass: f64) -> [f64; 3] {
         match self {
             Self::Points(points) => {
@@ -94,7 +93,6 @@ impl Default for State {
 
 impl State {
     /// At rest, with the centre of mass there \[m\].
-    #[must_use]
     pub fn at(x: f64, y: f64, z: f64) -> Self {
         Self { pose: Isometry3::translation(x, y, z), ..Self::default() }
     }
@@ -148,14 +146,12 @@ pub struct WorldBody {
 
 impl WorldBody {
     /// A solid of `mass` \[kg\] with this shape, without loads.
-    #[must_use]
     pub fn solid(mass: f64, shape: WorldShape) -> Self {
         let none = || [0.0; 3].map(Signal::constant);
         Self { kind: Kind::Dynamic, mass, inertia: shape.inertia(mass), shape, force: none(), torque: none() }
     }
 
     /// A body that keeps its twist, such as a table.
-    #[must_use]
     pub fn prescribed(shape: WorldShape) -> Self {
         Self { kind: Kind::Prescribed, ..Self::solid(1.0, shape) }
     }

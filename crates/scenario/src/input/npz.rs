@@ -36,7 +36,6 @@ impl Npz {
     }
 
     /// Names of the arrays.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         let names = self.zip.file_names().filter_map(Result::ok);
         names.filter_map(|n| n.strip_suffix(".npy").map(str::to_owned)).collect()

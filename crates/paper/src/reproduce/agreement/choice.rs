@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::super::context::{Context, Error};
-use super::super::item::{Item, Wanted};
+use super::super::item::Item;
+use super::super::item::Wanted::{AtLeast, AtMost, Near};
 use super::task::{self, DURATION, FRICTION, HELD, MASS, MU, Push, WEIGHT};
 use crate::page::{Chart, Line, Picture, Scale, Table, palette};
 use bristle::contact::{Form, Model};
@@ -53,7 +54,6 @@ struct Point {
 }
 
 pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
-    let begin = Instant::now();
     let mut item = Item::new(
         "choice",
         "Which model to take: error against cost of all of them on one task",
@@ -110,7 +110,6 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
          contact problem; bristles of sigma0 = {SIGMA0:e}/m with half the critical damping, {CELLS} x {CELLS} cells \
          in a circle; bands of 1 mm/s, Quinn's of T F/M; double precision"
     );
-    item.seconds = begin.elapsed().as_secs_f64();
     Ok(item)
 }
 
@@ -240,38 +239,38 @@ fn checks(item: &mut Item, all: &[(String, Vec<Point>)]) {
     let error = |name: &str| of(name).map_or(f64::NAN, |p| p.error);
     let step = of("implicit, point").map_or(f64::NAN, |p| p.step);
     // Loads at the end of a step are early by up to a step, at the fastest 0.24 m/s.
-    item.claims("implicit point law: error over its step [m/s]", error("implicit, point") / step, Wanted::AtMost(0.26));
+    item.claims("implicit point law: error over its step [m/s]", error("implicit, point") / step, AtMost(0.26));
     let ratio = |a: &str, b: &str| error(a) / error(b);
     let over = "error over that of";
     item.claims(
         format!("Quinn's law, its band tuned: {over} the implicit law"),
         ratio("quinn, point", "implicit, point"),
-        Wanted::Near(1.0, 1e-6),
+        Near(1.0, 1e-6),
     );
     // Between its nodes, 4.5 degrees apart, the table's friction is up to 0.08 % too small.
     for law in ["LuGre", "Elasto-Plastic"] {
         item.claims(
             format!("{law}: error of a reduced bristle over the grid's [m]"),
             (error(&format!("{law}, reduced")) - error(&format!("{law}, grid"))).abs(),
-            Wanted::AtMost(1.5e-4),
+            AtMost(1.5e-4),
         );
     }
     item.claims(
         format!("springs on sliders, grid: {over} LuGre's"),
         ratio("springs on sliders, grid", "LuGre, grid"),
-        Wanted::AtMost(0.2),
+        AtMost(0.2),
     );
     item.claims(
         format!("contact problem, 32 directions: {over} 8 directions"),
         ratio("contact problem, 32", "contact problem, 8"),
-        Wanted::AtMost(0.15),
+        AtMost(0.15),
     );
     // Under the load that friction holds a band of 1 mm/s goes on by 2/4.9 of that.
     let creep = 1e-3 * HELD / FRICTION * (DURATION - 0.5);
     item.claims(
         "viscous band: position at the end over the creep of 0.7 s",
         of("viscous-band, point").map_or(f64::NAN, |p| p.end) / creep,
-        Wanted::AtLeast(0.8),
+        AtLeast(0.8),
     );
     item.measured = format!(
         "In steps of {step} s the implicit point law is within {:.0e} m of Coulomb's path, the grids within {:.0e} \

@@ -1,21 +1,18 @@
 //! The margin of a friction cone equals the margin of the limit surface of one cell.
 
-use std::f64::consts::TAU;
-use std::time::Instant;
-
 use super::super::context::{Context, Error};
-use super::super::item::{Item, Wanted};
+use super::super::item::{Item, Wanted::AtMost};
 use super::task;
 use crate::page::{Chart, Line, Picture, palette};
 use bristle::limit_surface::{Rule, Surface};
 use bristle::planar::Wrench;
 use bristle::random::Draw;
 use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
+use std::f64::consts::TAU;
 
 const SIDES: usize = 8;
 
 pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
-    let begin = Instant::now();
     let mut item = Item::new(
         "one_cell",
         "A friction cone is the limit surface of one cell",
@@ -39,9 +36,9 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
         inner_over = inner_over.max(inner? * mu * f_n / size / k);
         over_outer = over_outer.max(k / (outer? * mu * f_n / size));
     }
-    item.claims("largest difference of the margins over mu f_n", apart, Wanted::AtMost(1e-12));
-    item.claims("factor of the inner pyramid over k, largest", inner_over, Wanted::AtMost(1.0 + 1e-12));
-    item.claims("k over the factor of the outer pyramid, largest", over_outer, Wanted::AtMost(1.0 + 1e-12));
+    item.claims("largest difference of the margins over mu f_n", apart, AtMost(1e-12));
+    item.claims("factor of the inner pyramid over k, largest", inner_over, AtMost(1.0 + 1e-12));
+    item.claims("k over the factor of the outer pyramid, largest", over_outer, AtMost(1.0 + 1e-12));
     item.measured = format!("The margins differ by {apart:.0e} of mu f_n.");
     let angles: Vec<f64> = (0..=360).map(f64::from).collect();
     let every = |by: usize, of: &dyn Fn(f64) -> Result<f64, Error>| -> Result<[Vec<f64>; 2], Error> {
@@ -63,7 +60,6 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
     chart = chart.line(Line::new(palette::SURFACE, &x, &y).dots().label("one cell"));
     item.pictures.push(Picture::new(vec![chart.svg()], format!("Pyramids of {SIDES} sides.")));
     item.parameters = "Random coefficients, normal forces and loads from zero to twice the friction".into();
-    item.seconds = begin.elapsed().as_secs_f64();
     Ok(item)
 }
 

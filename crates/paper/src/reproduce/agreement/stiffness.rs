@@ -1,7 +1,7 @@
 //! Stiff bristles approach Coulomb's motion; so do the point law and the contact problem in short steps.
 
 use super::super::context::{Context, Error};
-use super::super::item::{Item, Wanted};
+use super::super::item::{Item, Wanted::Near};
 use super::task::{self, DURATION, FRICTION, MASS, MU, Push, WEIGHT, orders};
 use crate::page::{Chart, Line, Picture, Scale, palette};
 use bristle::contact::Model;
@@ -80,14 +80,10 @@ fn grids(context: &Context<'_>, item: &mut Item, push: Push, count: usize) -> Re
     let mut out = Errors { chart, orders: Vec::new() };
     for (law, title, colour, growing) in LAWS {
         let order = if push == Push::Ramp { growing } else { 0.5 };
-        let errors = ends(context, item, push, |sigma0| bristles(law, sigma0, 0.5), stiffnesses)?;
+        let errors = ends(context, push, |sigma0| bristles(law, sigma0, 0.5), stiffnesses)?;
         let found = orders(stiffnesses, &errors);
         for (found, from) in found.iter().zip(stiffnesses) {
-            item.claims(
-                format!("{name}, {title}: order from sigma0 = {from:e}/m on"),
-                *found,
-                Wanted::Near(order, NEAR),
-            );
+            item.claims(format!("{name}, {title}: order from sigma0 = {from:e}/m on"), *found, Near(order, NEAR));
         }
         out.orders.extend(found);
         out.chart = out.chart.line(Line::new(colour, stiffnesses, &errors).marks().label(title));
@@ -105,7 +101,6 @@ fn bristles(law: Law, sigma0: f64, damping: f64) -> Friction {
 /// How far from Coulomb's position grids of these stiffnesses are at the end [m].
 fn ends(
     context: &Context<'_>,
-    item: &mut Item,
     push: Push,
     friction: impl Fn(f64) -> Friction,
     stiffnesses: &[f64],
@@ -114,7 +109,6 @@ fn ends(
     let contact = |sigma0: &f64| task::contact(&patch, Model::Distributed, friction(*sigma0), push, 0.0);
     let contacts = stiffnesses.iter().map(contact).collect::<Result<Vec<_>, _>>()?;
     let runs = context.simulate_in(&contacts, &Plan::new(DURATION, STEP, DURATION)?)?;
-    item.seconds += runs.seconds;
     Ok((0..contacts.len()).map(|k| (runs.end(k).x - push.position(DURATION)).abs()).collect())
 }
 
@@ -122,11 +116,11 @@ fn ends(
 /// gain.
 fn springs(context: &Context<'_>, item: &mut Item, count: usize) -> Result<(), Error> {
     let stiffest = STIFFNESSES[count - 1];
-    let error = ends(context, item, Push::Jump, |s| bristles(Law::ViscoelastoPlastic, s, 0.0), &[stiffest])?[0];
+    let error = ends(context, Push::Jump, |s| bristles(Law::ViscoelastoPlastic, s, 0.0), &[stiffest])?[0];
     item.claims(
         format!("sudden load, springs on sliders without damping, sigma0 = {stiffest:e}/m: error over the closed form"),
         error / Push::further(stiffest),
-        Wanted::Near(1.0, context.full_or(0.03, 0.1)),
+        Near(1.0, context.full_or(0.03, 0.1)),
     );
     Ok(())
 }
@@ -158,7 +152,7 @@ fn rigid(context: &Context<'_>, item: &mut Item) -> Result<Errors, Error> {
     for (name, errors, colour) in [("point law", law, palette::GRID), ("contact problem", lcp, palette::BAD)] {
         let found = orders(&inverse, &errors);
         for (found, from) in found.iter().zip(STEPS) {
-            item.claims(format!("{name}: order from steps of {from:e} s on"), *found, Wanted::Near(1.0, NEAR));
+            item.claims(format!("{name}: order from steps of {from:e} s on"), *found, Near(1.0, NEAR));
         }
         out.orders.extend(found);
         out.chart = out.chart.line(Line::new(colour, &STEPS, &errors).marks().label(name));

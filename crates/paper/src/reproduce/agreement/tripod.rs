@@ -1,11 +1,8 @@
 //! A tripod on a table: by the contact problem it slides at the limit surface of its three feet.
 
-use std::f64::consts::{PI, TAU};
-use std::sync::Arc;
-use std::time::Instant;
-
 use super::super::context::{Context, Error};
-use super::super::item::{Item, Wanted};
+use super::super::item::Item;
+use super::super::item::Wanted::{AtLeast, AtMost};
 use crate::page::{Chart, Line, Picture, palette};
 use bristle::body::{Frame, FreeBody};
 use bristle::contact::{Contact, Initial, Inputs, Model};
@@ -16,6 +13,8 @@ use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
 use bristle::schedule::Signal;
 use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
+use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
 
 /// The cells that are the feet, of a grid of 5 x 6 cells that are 20 mm wide.
 const FEET: [[usize; 2]; 3] = [[0, 1], [4, 0], [2, 5]];
@@ -30,7 +29,6 @@ const STEPS: f64 = 10.0;
 const REST: f64 = 1e-8;
 
 pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
-    let begin = Instant::now();
     let mut item = Item::new(
         "tripod",
         "A tripod slides where the limit surface of its three feet says",
@@ -62,24 +60,16 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
         let [least, most] =
             [f64::min as fn(f64, f64) -> f64, f64::max].map(|f| ratios.iter().copied().fold(f64::NAN, f));
         let name = format!("{n} directions: first load that moves it over that of the surface");
-        item.claims(format!("{name}, largest"), most, Wanted::AtMost(1.0 + 1e-4));
-        item.claims(format!("{name}, least"), least, Wanted::AtLeast((PI / n as f64).cos() - 1e-4));
+        item.claims(format!("{name}, largest"), most, AtMost(1.0 + 1e-4));
+        item.claims(format!("{name}, least"), least, AtLeast((PI / n as f64).cos() - 1e-4));
         chart = chart.line(plot(colour, &found).dots().label(format!("{n} directions")));
         item.columns.push((format!("ratio_{n}"), ratios));
     }
     for law in [Law::LuGre, Law::ElastoPlastic, Law::ViscoelastoPlastic] {
         let speeds = [0.99, 1.01].map(|share| speeds(context, law, share, &patch, &loads, &factors));
         let [below, above] = speeds;
-        item.claims(
-            format!("{}: greatest speed at 0.99 of the surface [m/s]", law.name()),
-            below?[1],
-            Wanted::AtMost(1e-6),
-        );
-        item.claims(
-            format!("{}: least speed at 1.01 of the surface [m/s]", law.name()),
-            above?[0],
-            Wanted::AtLeast(1e-4),
-        );
+        item.claims(format!("{}: greatest speed at 0.99 of the surface [m/s]", law.name()), below?[1], AtMost(1e-6));
+        item.claims(format!("{}: least speed at 1.01 of the surface [m/s]", law.name()), above?[0], AtLeast(1e-4));
     }
     item.measured = "Every load that moves it is between the surface and the polygon's share of it; grids of three \
                      bristles hold 1 % below the surface and slide 1 % above it."
@@ -88,7 +78,6 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
     item.parameters = format!(
         "{MASS} kg on three feet that carry the same force, mu = {MU}, pushed at their height; steps of {STEP} s"
     );
-    item.seconds = begin.elapsed().as_secs_f64();
     Ok(item)
 }
 

@@ -56,7 +56,6 @@ pub(super) struct Speeds {
     pub engine_reduced: Vec<f64>,
     pub baseline_table: Vec<f64>,
     pub engine_table: Vec<f64>,
-    pub seconds: f64,
 }
 
 /// A step of an engine [s], of one contact on one core.
@@ -73,7 +72,6 @@ pub(super) fn step(engine: &dyn Engine, contact: &Contact, steps: usize, tries: 
 }
 
 pub(super) fn speeds(context: &Context<'_>) -> Result<Speeds, Error> {
-    let start = Instant::now();
     // Short runs, often: some of them are not interrupted.
     let tries = context.full_or(25, 12);
     let mut s = Speeds {
@@ -83,7 +81,6 @@ pub(super) fn speeds(context: &Context<'_>) -> Result<Speeds, Error> {
         engine_reduced: vec![],
         baseline_table: vec![],
         engine_table: vec![],
-        seconds: 0.0,
     };
     for n in SIZES {
         let grid = contact(n)?;
@@ -108,7 +105,6 @@ pub(super) fn speeds(context: &Context<'_>) -> Result<Speeds, Error> {
             black_box(LimitTable::of(&Surface::new(&grid.patch, Rule::Bilinear), 20).is_ok());
         }));
     }
-    s.seconds = start.elapsed().as_secs_f64();
     Ok(s)
 }
 
