@@ -86,9 +86,9 @@ impl Table {
 
     /// As [`Table::new`], in single precision where that is faster and exact enough, else in double: nodes
     /// within 1e-5 and `r'` within 3e-6 of it (of 2700 random maps whose pressures span six decades, five
-    /// were further off with `n_ls = 100`, by up to 2e-5). By `cells` a map of 21 x 21 random pressures takes
-    /// a fifth of the time; one of a few levels gains less, or is made in double. By the other rules tables
-    /// are made in double, which takes at most twice as long.
+    /// were further off with `n_ls = 100`, by up to 2e-5). A map of 21 x 21 random pressures takes a fifth of
+    /// the time by `cells`, half to nine tenths by the other rules; one of a few levels gains less by
+    /// `cells`, or is made in double.
     ///
     /// # Errors
     /// As [`Table::new`].
@@ -97,7 +97,7 @@ impl Table {
     }
 
     fn in_single(patch: &Patch, rule: Rule, angles: &Angles) -> Self {
-        match (rule == Rule::Cells).then(|| SinglePrecision::new(patch)).flatten() {
+        match SinglePrecision::new(patch, rule) {
             Some(single) => Self::at(&single, angles),
             None => Self::at(&Surface::new(patch, rule), angles),
         }

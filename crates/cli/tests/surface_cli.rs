@@ -70,22 +70,22 @@ fn a_patch_becomes_a_table_a_picture_and_one_json_object() {
 #[test]
 fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
     let dir = folder();
-    let run = |precision: &str, shape: &str, out: &str| {
-        let shape = format!("patch.shape={shape}");
-        let arguments = ["surface", "square.toml", "--out", out, "--precision", precision, "--set", &shape];
+    let run = |precision: &str, rule: &str, out: &str| {
+        let arguments = ["surface", "square.toml", "--out", out, "--precision", precision, "--rule", rule];
         let report = json(dir.path(), &arguments);
         let path = dir.path().join(out);
         let precision = report["precision"].as_str().unwrap().to_owned();
         assert_eq!(bristle_data::table_file::load(&path).unwrap().is_single(), precision == "f32");
         (precision, read(&path, "h").1)
     };
-    let ((single, a), (double, b)) = (run("f32", "circle", "a.npz"), run("f64", "circle", "b.npz"));
+    let ((single, a), (double, b)) = (run("f32", "points", "a.npz"), run("f64", "points", "b.npz"));
     assert_eq!([single, double], ["f32", "f64"]);
     assert!(a != b && a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-5));
     // A square has four corners: double precision is faster.
-    let ((single, a), (double, b)) = (run("f32", "square", "c.npz"), run("f64", "square", "d.npz"));
+    let ((single, a), (double, b)) = (run("f32", "cells", "c.npz"), run("f64", "cells", "d.npz"));
     assert_eq!([single, double], ["f64", "f64"]);
     assert_eq!(a, b);
+    // A circle has many.
     let sweep = ["--sweep", "patch.shape=['square','circle']", "--sweep", "patch.cells=[21]"];
     let arguments = ["surface", "square.toml", "--out", "e.npz", "--precision", "f32", "--rule", "cells"];
     assert_eq!(json(dir.path(), &[&arguments[..], &sweep[..]].concat())["precision"], "mixed");

@@ -7,7 +7,7 @@ use crate::number::simd::copies;
 use crate::patch::{Grid, Patch};
 
 /// Grids up to this many cells keep the wrenches of all their nodes.
-const MAX_KEPT: usize = 128 * 128;
+pub const MAX_KEPT: usize = 128 * 128;
 
 /// Wrenches about the nodes of a grid, in the unit of length of its frame.
 #[derive(Clone, Debug)]
@@ -23,9 +23,14 @@ pub struct Bilinear {
 }
 
 impl Bilinear {
-    /// The rule for `patch`.
+    /// The rule for `patch`, with all sums in double precision.
     pub fn new(patch: &Patch, frame: Frame) -> Self {
         let sums = (patch.grid().len() <= MAX_KEPT).then(|| node_correlation::sums(patch, frame.unit));
+        Self::with_sums(patch, frame, sums)
+    }
+
+    /// The rule for `patch` from the sums of [`node_correlation`] about its nodes, if it has any.
+    pub fn with_sums(patch: &Patch, frame: Frame, sums: Option<Vec<[f64; 3]>>) -> Self {
         let (grid, cop, unit) = (*patch.grid(), patch.cop(), frame.unit);
         let Grid { nx, ny, dx, dy } = grid;
         let origin = [cop[0] / dx + nx as f64 / 2.0, cop[1] / dy + ny as f64 / 2.0];

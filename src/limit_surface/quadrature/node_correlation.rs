@@ -17,6 +17,12 @@ pub fn sums(patch: &Patch, unit: f64) -> Vec<[f64; 3]> {
     widest!(correlate::<f64>(&terms(patch, unit), patch))
 }
 
+/// [`sums`] in single precision.
+pub fn sums_in_single(patch: &Patch, unit: f64) -> Vec<[f64; 3]> {
+    let terms = terms(patch, unit).map(|terms| terms.into_iter().map(|t| t as f32).collect());
+    widest!(correlate::<f32>(&terms, patch))
+}
+
 /// `R`, `a/R` and `b/R` from a node to a cell centre for every offset on the grid,
 /// `[cell row - node row + ny][node column - cell column + nx - 1]`, rows padded.
 fn terms(patch: &Patch, unit: f64) -> [Vec<f64>; 3] {
@@ -131,7 +137,7 @@ mod tests {
     use crate::number::lanes::Lanes;
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
-    use crate::number::x86::{Avx2F64, Avx512F64};
+    use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
     use crate::patch::Grid;
     use crate::random::Draw;
 
@@ -173,14 +179,18 @@ mod tests {
         for (nx, ny) in [(21, 21), (30, 12), (12, 30), (7, 4), (4, 9), (2, 1), (1, 2), (3, 3), (1, 1)] {
             for patch in patches(nx, ny, 3) {
                 let double = terms(&patch, unit(patch.grid()));
+                let single = double.clone().map(|terms| terms.into_iter().map(|t| t as f32).collect());
                 check::<Lanes<f64>>(&double, &patch, 1e-14);
+                check::<Lanes<f32>>(&single, &patch, 1e-6);
                 #[cfg(target_arch = "x86_64")]
                 {
                     if Simd::widest() >= Simd::Avx2 {
                         check::<Avx2F64>(&double, &patch, 1e-14);
+                        check::<Avx2F32>(&single, &patch, 1e-6);
                     }
                     if Simd::widest() >= Simd::Avx512 {
                         check::<Avx512F64>(&double, &patch, 1e-14);
+                        check::<Avx512F32>(&single, &patch, 1e-6);
                     }
                 }
             }
