@@ -365,7 +365,7 @@ fn a_contact_depends_on_nothing_but_itself() {
 fn maps_are_read_from_their_buffer() {
     let gpu = Gpu::new(Choice::Any).unwrap();
     let lanes = gpu.adapter().subgroup[1].max(8);
-    let layout = Layout { lanes, width: 1, storage: Storage::Workgroup };
+    let layout = Layout { lanes, storage: Storage::Workgroup };
     let in_buffers = gpu.with_layout(layout);
     let mut all: Vec<Contact> = contacts(&held()).into_iter().filter(|c| c.model.is_grid()).collect();
     let second = Arc::new(all[0].patch.scaled(1.2, 1.2).unwrap());

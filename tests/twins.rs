@@ -15,7 +15,6 @@ use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu, Layout, Storage};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
-use bristle::planar::Wrench;
 use bristle::schedule::{Signal, Sine};
 
 use common::{
@@ -174,42 +173,18 @@ fn of_few_cells() -> Vec<Contact> {
 }
 
 #[test]
-fn cells_in_registers_and_in_workgroup_memory_give_the_same_bits() {
-    let contacts = of_few_cells();
-    let plan = plan(5e-3, STEP, 1e-3);
-    let own = Layout::of(63, gpu().adapter()).unwrap();
-    let wanted = rollout(gpu(), &contacts, &plan);
-    for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
-        let layout = Layout { storage, ..own };
-        let found = rollout(&Gpu::new(Choice::Any).unwrap().with_layout(layout), &contacts, &plan);
-        for k in 0..contacts.len() {
-            // The wrench of a sample is not part of the state; a compiler may round it otherwise where it is
-            // written out, and llvmpipe's does.
-            let [(f, forces), (w, wanted_forces)] = [&found, &wanted].map(|t| {
-                let wrench = flat(of(&t.wrench, k, t.frames()));
-                (bits(&Trajectories { wrench: vec![Wrench::default(); t.wrench.len()], ..t.clone() }, k), wrench)
-            });
-            let different = (0..f.len()).find(|&i| f[i] != w[i]);
-            assert_eq!(different, None, "contact {k}, {layout}: the first number whose bits differ");
-            let largest = wanted_forces.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-            assert_close(&format!("contact {k}, {layout}: wrench"), &forces, &wanted_forces, 1e-6 * largest);
-        }
-    }
-}
-
-#[test]
 fn layouts_of_other_lanes_and_widths_make_the_same_step() {
     let contacts = of_few_cells();
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     let adapter = gpu().adapter();
     let layouts = [
         // The first two share a subgroup of eight.
-        Layout { lanes: 2, width: 2, storage: Storage::Private },
-        Layout { lanes: 4, width: 1, storage: Storage::Workgroup },
-        Layout { lanes: 8, width: 1, storage: Storage::Workgroup },
-        Layout { lanes: 16, width: 1, storage: Storage::Registers },
-        Layout { lanes: 32, width: 2, storage: Storage::Private },
-        Layout { lanes: 64, width: 1, storage: Storage::Workgroup },
+        Layout { lanes: 2, storage: Storage::Private },
+        Layout { lanes: 4, storage: Storage::Workgroup },
+        Layout { lanes: 8, storage: Storage::Workgroup },
+        Layout { lanes: 16, storage: Storage::Private },
+        Layout { lanes: 32, storage: Storage::Private },
+        Layout { lanes: 64, storage: Storage::Workgroup },
     ];
     let valid = layouts.iter().filter(|layout| layout.shape(63, adapter).is_some());
     assert!(valid.clone().count() > 1, "of {adapter:?}");
@@ -222,7 +197,7 @@ fn layouts_of_other_lanes_and_widths_make_the_same_step() {
 #[test]
 fn contacts_that_share_a_subgroup_do_not_see_each_other() {
     let contacts = of_few_cells();
-    let layout = Layout { lanes: 2, width: 1, storage: Storage::Workgroup };
+    let layout = Layout { lanes: 2, storage: Storage::Workgroup };
     let engine = || Gpu::new(Choice::Any).unwrap().with_layout(layout);
     assert!(gpu().adapter().subgroup[0] > 2, "{:?}", gpu().adapter());
     // Each takes steps, samples and an end of its own.

@@ -63,6 +63,8 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         let elastic = d == Real(1.0);
         zx += committed.extrapolation * select(d * t.yx - zx, committed.a_sigma0 * m.vx, elastic);
         zy += committed.extrapolation * select(d * t.yy - zy, committed.a_sigma0 * m.vy, elastic);
+        cell_zx[here] = zx;
+        cell_zy[here] = zy;
     }
     if (evaluate) {
         let w = cell.w;
@@ -93,10 +95,6 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         sum[9] += x * cyx - y * cxx;
         sum[10] += x * cyy - y * cxy;
         sum[11] += x * yw - y * xw;
-    }
-    if (commit) {
-        cell_zx[here] = zx;
-        cell_zy[here] = zy;
     }
 }
 

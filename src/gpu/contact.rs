@@ -69,7 +69,7 @@ impl BatchContact {
                 contact: self.index,
                 what: "cells with pressure",
                 requested: self.active.len() as u64,
-                max: u64::from(shape.width * shape.lanes * MOST_TURNS),
+                max: u64::from(shape.width() * shape.lanes * MOST_TURNS),
                 remedy: "take fewer `patch.cells`",
             });
         }

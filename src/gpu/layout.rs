@@ -168,15 +168,15 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(shape(64, 2, 4, Storage::Private, Sums::Memory), Law::LuGre).unwrap(), &rollout);
+        compare(&source(shape(64, 4, Storage::Private, Sums::Memory), Law::LuGre).unwrap(), &rollout);
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
     }
 
-    fn shape(workgroup: u32, width: u32, turns: u32, storage: Storage, sums: Sums) -> KernelShape {
+    fn shape(workgroup: u32, turns: u32, storage: Storage, sums: Sums) -> KernelShape {
         let lanes = if sums == Sums::Part { workgroup / 4 } else { workgroup };
-        KernelShape { workgroup, lanes, width, turns, storage, sums }
+        KernelShape { workgroup, lanes, turns, storage, sums }
     }
 
     fn compare(source: &str, layouts: &[Layout]) {
@@ -194,15 +194,14 @@ mod tests {
     #[test]
     fn the_shaders_validate() {
         let mut texts = vec![surface_source()];
-        let lanes = KernelShape { lanes: 1, ..shape(32, 1, 0, Storage::Registers, Sums::Memory) };
+        let lanes = KernelShape { lanes: 1, ..shape(32, 0, Storage::Workgroup, Sums::Memory) };
         for &law in Law::ALL {
             let text = |shape| source(shape, law).unwrap();
             let sums =
                 [(4, 32, Sums::Memory), (8, 32, Sums::Part), (32, 8, Sums::Subgroups(1)), (8, 256, Sums::Subgroups(8))];
             for (turns, workgroup, sums) in sums {
-                for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
-                    texts.extend([1, 2].map(|width| text(shape(workgroup, width, turns, storage, sums))));
-                }
+                let storages = [Storage::Private, Storage::Workgroup];
+                texts.extend(storages.map(|storage| text(shape(workgroup, turns, storage, sums))));
             }
             texts.push(text(lanes));
         }

@@ -127,18 +127,15 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
             Sums::Memory => include_str!("../../shaders/reduce.wgsl"),
         };
         text += include_str!("../../shaders/cell.wgsl");
-        text += match shape.width {
-            1 => include_str!("../../shaders/models/cells/singles.wgsl"),
-            _ => include_str!("../../shaders/models/cells/pairs.wgsl"),
+        text += match shape.storage {
+            Storage::Private => include_str!("../../shaders/models/cells/pairs.wgsl"),
+            Storage::Workgroup => include_str!("../../shaders/models/cells/singles.wgsl"),
         };
         text += match shape.storage {
-            Storage::Registers | Storage::Private => include_str!("../../shaders/models/cells/private.wgsl"),
+            Storage::Private => include_str!("../../shaders/models/cells/private.wgsl"),
             Storage::Workgroup => include_str!("../../shaders/models/cells/workgroup.wgsl"),
         };
-        let turns = match shape.storage {
-            Storage::Registers => Unroll::Times(shape.turns),
-            Storage::Private | Storage::Workgroup => Unroll::TestedAtEnd(None),
-        };
+        let turns = Unroll::TestedAtEnd(None);
         text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("TURNS", turns.clone())])?;
         text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
     }
@@ -317,7 +314,7 @@ fn prelude(shape: KernelShape, law: Law) -> String {
     for (name, value) in [
         ("WORKGROUP", shape.workgroup),
         ("TURNS", shape.turns),
-        ("WIDTH", shape.width),
+        ("WIDTH", shape.width()),
         ("LANES", shape.lanes),
         ("SUBGROUPS", if let Sums::Subgroups(most) = shape.sums { most } else { 0 }),
         ("NEWTON_MOST", NEWTON_MOST),
@@ -344,7 +341,7 @@ fn prelude(shape: KernelShape, law: Law) -> String {
     text += &format!("const ELASTIC = {};\n", law.is_elastic());
     text += &format!("const AT_LIMIT = f32({AT_LIMIT:e});\nconst ALL_SLIDES = f32({ALL_SLIDES:e});\n");
     text += &format!("const SLIP_SPEED = f32({SLIP_SPEED:e});\n");
-    let real = match shape.width {
+    let real = match shape.width() {
         1 => ["f32", "i32", "u32", "bool"],
         _ => ["vec2f", "vec2i", "vec2u", "vec2<bool>"],
     };

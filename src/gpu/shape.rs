@@ -3,15 +3,25 @@
 
 use super::device::Adapter;
 
-/// Where a lane keeps its cells, and what becomes of the loops over them.
+/// Where a lane keeps its cells, and how many it computes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Storage {
-    /// In registers: loops are written out.
-    Registers,
-    /// In private memory: loops stay loops.
+    /// In private memory, in pairs: for software drivers, and for grids that do not fit the memory of a
+    /// workgroup.
     Private,
-    /// In the memory of the workgroup: loops stay loops.
+    /// In the memory of the workgroup, one by one.
     Workgroup,
+}
+
+impl Storage {
+    /// Cells that a lane computes at once.
+    #[must_use]
+    pub const fn width(self) -> u32 {
+        match self {
+            Self::Private => 2,
+            Self::Workgroup => 1,
+        }
+    }
 }
 
 /// How a kernel is laid out, whatever the number of cells.
@@ -19,9 +29,7 @@ pub enum Storage {
 pub struct Layout {
     /// Lanes of a contact, a power of two.
     pub lanes: u32,
-    /// Cells that a lane computes at once: 1 or 2.
-    pub width: u32,
-    /// Where it keeps them.
+    /// Where a lane keeps its cells.
     pub storage: Storage,
 }
 
@@ -32,8 +40,6 @@ pub struct KernelShape {
     pub workgroup: u32,
     /// Lanes of a contact; 1 for reduced contacts.
     pub lanes: u32,
-    /// Cells that a lane computes at once: 1 or 2; 1 for reduced contacts.
-    pub width: u32,
     /// Turns that a lane has memory for, one after the other; 0 for reduced contacts.
     pub turns: u32,
     /// Where a lane keeps its cells.
@@ -57,8 +63,6 @@ pub enum Sums {
 const WIDEST: u32 = 256;
 /// Largest number of turns of a lane; with 256 lanes and pairs this is a grid of 128 x 128.
 pub(super) const MOST_TURNS: u32 = 32;
-/// Largest number of turns that are written out.
-const MOST_WRITTEN_OUT: u32 = 8;
 /// Numbers of a cell in the memory of a workgroup: its bristle.
 const NUMBERS_PER_CELL: u32 = 2;
 /// Lanes that sum through memory, at least.
@@ -68,13 +72,9 @@ const SUMS: u32 = 12;
 /// Numbers on which the lanes of a workgroup agree at once.
 const AGREED: u32 = 1;
 
-/// A row of the table: the layout for some adapters.
+/// The layout for some adapters.
 struct Row {
-    /// Their vendor by its PCI number, software drivers, or all that are not listed.
-    of: Of,
-    /// Cells that a lane computes at once.
-    width: u32,
-    /// Where it keeps them.
+    /// Where a lane keeps its cells.
     storage: Storage,
     /// Fewest lanes of a contact, if that is a part of the smallest subgroup; else it has the largest.
     lanes: u32,
@@ -84,61 +84,29 @@ struct Row {
     source: &'static str,
 }
 
-/// Which adapters a row is for.
-#[derive(PartialEq)]
-enum Of {
-    /// Those of a vendor, and the largest of their subgroups.
-    Vendor(u32, u32),
-    /// Drivers that run on the CPU.
-    Software,
-    /// All others.
-    Others,
-}
+// Which layout an adapter gets. A contact has a part of a subgroup that divides the smallest, or else the
+// largest subgroup or several, so that no lane of a subgroup is empty and few wait at a barrier. Every lane
+// solves the body for itself: with fewer lanes a contact takes fewer instructions, and fewer contacts are
+// under way at once. `bristle bench --shapes` prints what a row should be on the adapter at hand.
 
-/// Which layout an adapter gets. A contact has a part of a subgroup that divides the smallest, or else the
-/// largest subgroup or several, so that no lane of a subgroup is empty and few wait at a barrier. Every lane
-/// solves the body for itself: with fewer lanes a contact takes fewer instructions, and fewer contacts are
-/// under way at once. `bristle bench --shapes` prints what a row should be on the adapter at hand.
-const TABLE: [Row; 5] = [
-    Row {
-        of: Of::Software,
-        width: 2,
-        storage: Storage::Private,
-        lanes: WIDEST,
-        turns: 32,
-        source: "measured on llvmpipe (docs/benchmarks.md): subgroups take turns, and cells are in memory anyway",
-    },
-    Row {
-        of: Of::Vendor(0x1002, 64),
-        width: 1,
-        storage: Storage::Workgroup,
-        lanes: 8,
-        turns: 16,
-        source: "machine code for navi21, gfx1100 and vega20 (docs/kernels.md); not measured",
-    },
-    Row {
-        of: Of::Vendor(0x10de, 32),
-        width: 1,
-        storage: Storage::Workgroup,
-        lanes: 8,
-        turns: 16,
-        source: "as AMD; not measured",
-    },
-    Row {
-        of: Of::Vendor(0x8086, 32),
-        width: 1,
-        storage: Storage::Workgroup,
-        lanes: 8,
-        turns: 16,
-        source: "as AMD; not measured",
-    },
-    Row { of: Of::Others, width: 1, storage: Storage::Workgroup, lanes: 8, turns: 16, source: "as AMD; not measured" },
-];
+/// For drivers that run on the CPU.
+const SOFTWARE: Row = Row {
+    storage: Storage::Private,
+    lanes: WIDEST,
+    turns: 32,
+    source: "measured on llvmpipe (docs/hardware.md): subgroups take turns, and cells are in memory anyway",
+};
+/// For GPUs.
+const HARDWARE: Row = Row {
+    storage: Storage::Workgroup,
+    lanes: 8,
+    turns: 16,
+    source: "machine code for AMD and NVIDIA (docs/kernels.md); not measured",
+};
 
 /// The row of an adapter.
-fn row(adapter: &Adapter) -> &'static Row {
-    let own = if adapter.software { Of::Software } else { Of::Vendor(adapter.vendor, adapter.subgroup[1]) };
-    TABLE.iter().find(|row| row.of == own).unwrap_or(&TABLE[TABLE.len() - 1])
+const fn row(adapter: &Adapter) -> &'static Row {
+    if adapter.software { &SOFTWARE } else { &HARDWARE }
 }
 
 /// The smallest and the largest subgroup of an adapter that sums over them.
@@ -169,18 +137,24 @@ impl KernelShape {
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Self {
         let row = row(adapter);
-        let (width, storage) = (row.width, row.storage);
-        let enough = |lanes: &u32| cells as u32 <= lanes * width * row.turns;
+        let storage = row.storage;
+        let enough = |lanes: &u32| cells as u32 <= lanes * storage.width() * row.turns;
         let lanes = lanes_of(row, adapter).into_iter().find(enough).unwrap_or(WIDEST);
-        let large = Layout { lanes, width: 2, storage: Storage::Private };
-        Layout { lanes, width, storage }.shape(cells, adapter).unwrap_or_else(|| large.unchecked(cells, adapter))
+        let large = Layout { lanes, storage: Storage::Private };
+        Layout { lanes, storage }.shape(cells, adapter).unwrap_or_else(|| large.unchecked(cells, adapter))
     }
 
     /// The shape for contacts with a reduced bristle, one a lane, in workgroups of one subgroup.
     #[must_use]
     pub fn reduced(adapter: &Adapter) -> Self {
         let workgroup = one_subgroup(adapter).max(LEAST_WITHOUT_SUBGROUPS);
-        Self { workgroup, lanes: 1, width: 1, turns: 0, storage: Storage::Registers, sums: Sums::Memory }
+        Self { workgroup, lanes: 1, turns: 0, storage: Storage::Workgroup, sums: Sums::Memory }
+    }
+
+    /// Cells that a lane computes at once: 1 or 2; 1 for reduced contacts.
+    #[must_use]
+    pub const fn width(self) -> u32 {
+        self.storage.width()
     }
 
     /// Whether its contacts have a reduced bristle.
@@ -212,8 +186,8 @@ impl KernelShape {
             Sums::Memory => SUMS * (self.workgroup + 1) + AGREED,
         };
         let cells = match self.storage {
-            Storage::Workgroup => NUMBERS_PER_CELL * self.workgroup * self.width * self.turns,
-            Storage::Registers | Storage::Private => 0,
+            Storage::Workgroup => NUMBERS_PER_CELL * self.workgroup * self.turns,
+            Storage::Private => 0,
         };
         4 * (sums + cells)
     }
@@ -227,13 +201,11 @@ impl Layout {
         let own = Self::of(cells, adapter);
         let mut all = Vec::new();
         for lanes in (2..=8).map(|n| 1 << n).filter(|lanes| *lanes <= adapter.max_workgroup.min(WIDEST)) {
-            for width in [1, 2] {
-                for storage in [Storage::Registers, Storage::Private, Storage::Workgroup] {
-                    let layout = Self { lanes, width, storage };
-                    let small = lanes == 4 || ((lanes / 2 * width) as usize) < cells;
-                    if (small || own == Some(layout)) && layout.shape(cells, adapter).is_some() {
-                        all.push(layout);
-                    }
+            for storage in [Storage::Private, Storage::Workgroup] {
+                let layout = Self { lanes, storage };
+                let small = lanes == 4 || ((lanes / 2 * storage.width()) as usize) < cells;
+                if (small || own == Some(layout)) && layout.shape(cells, adapter).is_some() {
+                    all.push(layout);
                 }
             }
         }
@@ -244,7 +216,7 @@ impl Layout {
     #[must_use]
     pub fn of(cells: usize, adapter: &Adapter) -> Option<Self> {
         let shape = KernelShape::of(cells, adapter);
-        Some(Self { lanes: shape.lanes, width: shape.width, storage: shape.storage })
+        Some(Self { lanes: shape.lanes, storage: shape.storage })
     }
 
     /// Where the layouts of an adapter come from.
@@ -257,14 +229,13 @@ impl Layout {
     #[must_use]
     pub fn shape(self, cells: usize, adapter: &Adapter) -> Option<KernelShape> {
         let shape = self.unchecked(cells, adapter);
-        let most = if self.storage == Storage::Registers { MOST_WRITTEN_OUT } else { MOST_TURNS };
         let sums = shape.sums != Sums::Memory || self.lanes >= LEAST_WITHOUT_SUBGROUPS;
         let fits = shape.workgroup_memory() <= adapter.max_workgroup_memory;
-        (shape.turns <= most && sums && fits).then_some(shape)
+        (shape.turns <= MOST_TURNS && sums && fits).then_some(shape)
     }
 
     fn unchecked(self, cells: usize, adapter: &Adapter) -> KernelShape {
-        let turns = (cells as u32).div_ceil(self.lanes * self.width).max(1);
+        let turns = (cells as u32).div_ceil(self.lanes * self.storage.width()).max(1);
         // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share
         // a kernel whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides
         // how many workgroups share a processor.
@@ -274,18 +245,17 @@ impl Layout {
             Some([least, _]) => (Sums::Subgroups((self.lanes / least).max(1)), self.lanes),
             None => (Sums::Memory, self.lanes),
         };
-        KernelShape { workgroup, lanes: self.lanes, width: self.width, turns, storage: self.storage, sums }
+        KernelShape { workgroup, lanes: self.lanes, turns, storage: self.storage, sums }
     }
 }
 
 impl std::fmt::Display for Layout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let storage = match self.storage {
-            Storage::Registers => "registers",
-            Storage::Private => "private memory",
-            Storage::Workgroup => "workgroup memory",
+            Storage::Private => "pairs in private memory",
+            Storage::Workgroup => "single cells in workgroup memory",
         };
-        write!(f, "{} lanes of {} in {storage}", self.lanes, if self.width == 1 { "single cells" } else { "pairs" })
+        write!(f, "{} lanes of {storage}", self.lanes)
     }
 }
 
@@ -293,7 +263,7 @@ impl std::fmt::Display for Layout {
 pub(super) fn described(adapter: &Adapter) -> String {
     let row = row(adapter);
     let lanes = lanes_of(row, adapter)[0];
-    let first = Layout { lanes, width: row.width, storage: row.storage };
+    let first = Layout { lanes, storage: row.storage };
     let [least, most] = adapter.subgroup;
     let sums = if adapter.subgroup_sums { format!("subgroups of {least} to {most}") } else { "memory".to_owned() };
     format!("{first}, twice as many above {} turns; sums over {sums}", row.turns)
@@ -325,7 +295,7 @@ mod tests {
         let lanes = |cells, adapter: &Adapter| KernelShape::of(cells, adapter).lanes;
         assert_eq!([1, 128, 129, 317, 512, 513, 1025, 4096].map(|n| lanes(n, &amd)), [8, 8, 16, 32, 32, 64, 128, 256]);
         let shape = KernelShape::of(317, &amd);
-        assert_eq!((shape.turns, shape.width, shape.storage, shape.sums), (10, 1, Storage::Workgroup, Sums::Part));
+        assert_eq!((shape.turns, shape.width(), shape.storage, shape.sums), (10, 1, Storage::Workgroup, Sums::Part));
         assert_eq!((shape.workgroup, shape.contacts()), (64, 2));
         let shape = KernelShape::of(1000, &amd);
         assert_eq!((shape.workgroup, shape.contacts(), shape.sums), (64, 1, Sums::Subgroups(2)));
@@ -337,7 +307,7 @@ mod tests {
         assert_eq!([25, 128, 129, 317].map(|n| lanes(n, &intel)), [8, 8, 32, 32], "16 would be half of a subgroup");
         let llvmpipe = adapter(0x10005, [8, 8], true);
         let shape = KernelShape::of(317, &llvmpipe);
-        assert_eq!((shape.workgroup, shape.width, shape.turns, shape.storage), (8, 2, 32, Storage::Private));
+        assert_eq!((shape.workgroup, shape.width(), shape.turns, shape.storage), (8, 2, 32, Storage::Private));
         assert_eq!(lanes(317, &adapter(0, [0, 0], false)), 32, "without subgroups");
     }
 
@@ -351,12 +321,12 @@ mod tests {
         ] {
             for cells in [1, 2, 63, 64, 65, 317, 441, 1025, 4096, 16384] {
                 let own = KernelShape::of(cells, &adapter);
-                assert!((own.lanes * own.width * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
+                assert!((own.lanes * own.width() * own.turns) as usize >= cells && own.turns <= MOST_TURNS);
                 assert_eq!(own.workgroup % own.lanes, 0, "{own:?}");
                 let all = Layout::all(cells, &adapter);
                 assert!(all.contains(&Layout::of(cells, &adapter).unwrap()), "{cells}: {own:?} is one of {all:?}");
                 for shape in all.iter().map(|layout| layout.shape(cells, &adapter).unwrap()) {
-                    assert!((shape.lanes * shape.width * shape.turns) as usize >= cells, "{shape:?}");
+                    assert!((shape.lanes * shape.width() * shape.turns) as usize >= cells, "{shape:?}");
                     assert!(shape.workgroup_memory() <= adapter.max_workgroup_memory, "{shape:?}");
                 }
             }

@@ -160,7 +160,7 @@ fn row(family: &Family, driver: &Driver, kernel: &Kernel) -> Result<Row, String>
     let lanes = f64::from(waves * made.subgroup);
     let cells = f64::from(steps.cells * shape.contacts());
     Ok(Row {
-        lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width)),
+        lanes: 100.0 * cells / (lanes * f64::from(turns * shape.width())),
         per_cell: Some(pass.instructions * lanes / cells),
         cycles: Some(pass.cycles * f64::from(waves) / cells),
         ..told

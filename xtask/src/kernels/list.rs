@@ -37,13 +37,13 @@ pub struct Steps {
 impl Steps {
     /// Turns that a lane takes for its cells: as many as it must, as its memory may be for more.
     pub const fn turns(self) -> u32 {
-        let turns = self.cells.div_ceil(self.shape.lanes * self.shape.width);
+        let turns = self.cells.div_ceil(self.shape.lanes * self.shape.width());
         if turns > 1 { turns } else { 1 }
     }
 
-    /// Turns of the loop over cells; none if that is written out, or if there is none.
+    /// Turns of the loop over cells; none if there is none.
     pub fn turns_of_loop(self) -> Option<u32> {
-        (self.shape.storage != Storage::Registers).then(|| self.turns())
+        (!self.shape.is_reduced()).then(|| self.turns())
     }
 }
 
@@ -74,12 +74,10 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         }
         add("ellipsoid", reduced, 1, true, consistent(true))?;
         add("limit surface, published", reduced, 1, true, Some(Reduced { ellipsoid: false, consistent: false }))?;
-        for storage in [Storage::Registers, Storage::Workgroup] {
-            // Not every adapter can have these, and the one it gets anyway is in the list already.
-            let layout = Layout { lanes: grid.workgroup, width: 1, storage };
-            if let Some(shape) = layout.shape(CELLS, adapter).filter(|shape| *shape != grid) {
-                add(&format!("grid of 317, {layout}"), shape, CELLS, false, None)?;
-            }
+        // Not every adapter can have this, and the one it gets anyway is in the list already.
+        let layout = Layout { lanes: grid.workgroup, storage: Storage::Workgroup };
+        if let Some(shape) = layout.shape(CELLS, adapter).filter(|shape| *shape != grid) {
+            add(&format!("grid of 317, {layout}"), shape, CELLS, false, None)?;
         }
         for cells in [25, 1024, 4096] {
             add(&format!("grid of {cells}"), KernelShape::of(cells, adapter), cells, false, None)?;
