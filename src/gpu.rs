@@ -22,10 +22,12 @@
 //! - `live`: a group that stays on the device between calls, and its recording window by window.
 //! - `batch`: the groups of a batch, on a device that may fail: the `Stepper` of this engine.
 //! - `engine`: `Gpu`, which groups contacts by pipeline.
+//! - `captured`: dispatches as the device ran them, for tests on another device.
 //! - `kernel`: shaders of other crates, compiled, run over buffers, and read back.
 
 mod batch;
 mod buffer;
+mod captured;
 mod contact;
 mod core;
 mod device;
@@ -45,6 +47,8 @@ mod shader;
 mod shape;
 mod unroll;
 
+#[doc(hidden)]
+pub use captured::{Captured, Captures};
 pub use device::{Adapter, Choice, adapters};
 pub use engine::Gpu;
 #[doc(hidden)]

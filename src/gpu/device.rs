@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use super::captured::Captures;
 use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::pool::Owner;
 
@@ -155,6 +156,8 @@ pub(super) struct Device {
     pub(super) memory: Option<u64>,
     /// Changes the text of shaders: for tests that must see a wrong kernel fail.
     pub(super) edit: Option<fn(String) -> String>,
+    /// Keeps dispatches with what their buffers held: for tests on another device.
+    pub(super) captures: Option<Captures>,
     /// Why it is lost, once it is.
     lost: Arc<OnceLock<String>>,
 }
@@ -205,7 +208,7 @@ impl Device {
             // The first reason is the one that counts.
             let _ = tell.set(text);
         });
-        Ok(Self { handle, queue, adapter: Adapter::of(adapter), memory: None, edit: None, lost })
+        Ok(Self { handle, queue, adapter: Adapter::of(adapter), memory: None, edit: None, captures: None, lost })
     }
 
     /// The text of a shader as it is compiled.

@@ -7,6 +7,7 @@ use pollster::block_on;
 use rayon::prelude::*;
 
 use super::batch::GpuBatch;
+use super::captured::Captures;
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Choice, Device};
@@ -106,6 +107,24 @@ impl Gpu {
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);
         self
+    }
+
+    /// The same engine with kernels for another adapter than it runs on.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_adapter(mut self, edit: fn(&mut Adapter)) -> Self {
+        edit(&mut Arc::get_mut(&mut self.core).expect("an engine without batches").device.adapter);
+        self
+    }
+
+    /// The same engine, and where it keeps its dispatches with what their buffers held before.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn capturing(mut self) -> (Self, Captures) {
+        let captures = Captures::default();
+        let core = Arc::get_mut(&mut self.core).expect("an engine without batches");
+        core.device.captures = Some(Arc::clone(&captures));
+        (self, captures)
     }
 
     /// The same engine with buffers of at most `bytes`, which must not change any result.

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
+use super::captured::{Captured, contents};
 use super::contact::BatchContact;
 use super::core::Core;
 use super::device::{Adapter, Device};
@@ -361,19 +362,19 @@ impl Group {
     pub(super) fn dispatch(&self, expected: f64, max_passes: u32, fresh: bool, to: usize) -> wgpu::SubmissionIndex {
         let times = (expected / f64::from(max_passes)).ceil().max(1.0) as u32;
         let submit = |first: bool, last: bool| {
+            self.capture(first && fresh);
             let mut encoder =
                 self.core.device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 pass.set_bind_group(0, self.binding.as_ref(), &[]);
+                let [poison, main] = self.workgroups();
                 if first && fresh {
-                    let records = (self.contacts.len() * self.frames) as u32;
                     pass.set_pipeline(&self.kernel.pipeline.poison);
-                    dispatch_groups(&mut pass, records.div_ceil(self.kernel.variant.shape.workgroup));
+                    dispatch_groups(&mut pass, poison);
                 }
                 pass.set_pipeline(&self.kernel.pipeline.main);
-                let contacts = self.kernel.variant.shape.contacts();
-                dispatch_groups(&mut pass, (self.contacts.len() as u32).div_ceil(contacts));
+                dispatch_groups(&mut pass, main);
             }
             if last {
                 self.states.copy(&mut encoder, &self.buffers.states);
@@ -385,6 +386,33 @@ impl Group {
             submit(i == 1, false);
         }
         submit(times == 1, true)
+    }
+}
+
+impl Group {
+    /// Workgroups that make the samples NaN, and those that step the contacts.
+    fn workgroups(&self) -> [u32; 2] {
+        let shape = self.kernel.variant.shape;
+        let records = (self.contacts.len() * self.frames) as u32;
+        [records.div_ceil(shape.workgroup), (self.contacts.len() as u32).div_ceil(shape.contacts())]
+    }
+
+    /// Keeps the next dispatch with what its buffers hold, if a test wants it; whether it poisons first.
+    fn capture(&self, poisons: bool) {
+        let Some(captures) = &self.core.device.captures else { return };
+        let variant = self.kernel.variant;
+        let before = pollster::block_on(contents(&self.core.device, &self.buffers.in_order()));
+        let [poison, workgroups] = self.workgroups();
+        let captured = Captured {
+            variant,
+            bindings: bindings(variant.is_grid()).iter().map(|access| access.name()).collect(),
+            before: before.expect("a device that works"),
+            workgroups,
+            poisoned: if poisons { poison } else { 0 },
+            contacts: self.contacts.iter().map(|own| (own.index, own.bristle_pairs(), own.kind)).collect(),
+            frames: self.frames,
+        };
+        captures.lock().expect("no panic while capturing").push(captured);
     }
 }
 

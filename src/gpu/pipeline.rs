@@ -24,6 +24,17 @@ pub enum Access {
     Uniform,
 }
 
+impl Access {
+    /// Its name among the types of buffer bindings of WebGPU.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read-only-storage",
+            Self::ReadWrite => "storage",
+            Self::Uniform => "uniform",
+        }
+    }
+}
+
 impl Pipeline {
     /// Compiles the entry points `main` and `poison` of a shader.
     ///

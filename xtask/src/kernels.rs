@@ -11,6 +11,8 @@ mod list;
 mod nvidia;
 mod spirv;
 mod table;
+#[cfg(test)]
+mod twins;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

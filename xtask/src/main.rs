@@ -2,7 +2,7 @@
 //! among them a Vulkan driver (a software driver is enough; see `setup`), and runs every test: the tests of
 //! Rust, and without further arguments the tests of datasets and of the Python package, which
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
-//! address sanitizer. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
+//! address sanitizer, `cargo xtask swiftshader` those of the engines on another driver. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
 //! compiles the kernels for real GPUs and prints their statistics, or writes their texts. `cargo xtask
 //! hardware` makes docs/hardware.md from files of `bristle bench --all`.
 
@@ -21,7 +21,7 @@ use std::process::{Command, ExitCode};
 
 use setup::{Need, set_up};
 
-const USAGE: &str = "usage: cargo xtask test|asan [arguments of cargo test], cargo xtask python [arguments of pytest], \
+const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask datasets [--learners], cargo xtask check, \
                      cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --browser, \
                      cargo xtask kernels --dump DIR, cargo xtask hardware [FILES]";
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     match arguments.split_first() {
         Some((task, rest)) if task == "test" => test(rest),
         Some((task, rest)) if task == "asan" => asan(rest),
+        Some((task, rest)) if task == "swiftshader" => swiftshader(rest),
         Some((task, rest)) if task == "python" => python::test(root(), rest),
         Some((task, [])) if task == "datasets" => datasets::test(root(), &datasets::READERS, false),
         Some((task, [what])) if task == "datasets" && what == "--learners" => {
@@ -181,6 +182,27 @@ fn asan(arguments: &[String]) -> ExitCode {
     // Vulkan drivers keep what they have made until the program ends.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
     with(&[Need::Vulkan], &mut command)
+}
+
+/// Runs the tests of the engines on SwiftShader, the software driver of Vulkan that Chromium brings: another
+/// compiler of the same shaders, with subgroups of four lanes. It takes some times as long as Mesa's, so that
+/// `cargo xtask test` leaves it out.
+fn swiftshader(arguments: &[String]) -> ExitCode {
+    const DRIVER: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
+    let mut command = cargo();
+    command.args(["test", "--release", "--no-fail-fast", "--package", "bristle", "--package", "bristle-rigid"]);
+    command.args(["--package", "bristle-scenario", "--features", "bristle/gpu"]).args(arguments);
+    command.env("VK_DRIVER_FILES", DRIVER).env("VK_ICD_FILENAMES", DRIVER);
+    // SwiftShader compiles by recursion, on the thread that asks for a pipeline.
+    command.env("RUST_MIN_STACK", (256 << 20).to_string());
+    if !set_up(&[Need::Vulkan, Need::Browser]) {
+        return ExitCode::FAILURE;
+    }
+    if !Path::new(DRIVER).exists() {
+        eprintln!("xtask: no {DRIVER}, which Debian's package `chromium` brings");
+        return ExitCode::FAILURE;
+    }
+    with(&[], &mut command)
 }
 
 /// Runs a command if all that it needs is installed.
