@@ -9,6 +9,8 @@ mod dump;
 mod list;
 #[cfg(target_os = "linux")]
 mod nvidia;
+#[cfg(target_os = "linux")]
+mod predict;
 mod spirv;
 mod table;
 #[cfg(test)]
@@ -47,9 +49,9 @@ const NVIDIA: Family = Family { name: "nvidia", vendor: 0x10de, subgroup: [32, 3
 const WITHOUT_SUBGROUPS: Family = Family { name: "without-subgroups", vendor: 0, subgroup: [0, 0], simd: 32 };
 
 /// Prints the table, or with `--renew` writes it into docs/kernels.md, or with `--check` compares it with the
-/// one there; with `--nvidia` first, that of NVIDIA's compilers; with `--browser` compiles the kernels in
-/// Chromium; with `--dump DIR` writes their texts into a directory; with `--family NAME` prints the lines of
-/// one family, which is for itself.
+/// one there; with `--nvidia` first, that of NVIDIA's compilers; with `--predict` what GPUs should do by the
+/// two tables there; with `--browser` compiles the kernels in Chromium; with `--dump DIR` writes their texts
+/// into a directory; with `--family NAME` prints the lines of one family, which is for itself.
 pub fn run(arguments: &[String]) -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
@@ -59,9 +61,14 @@ pub fn run(arguments: &[String]) -> ExitCode {
         ["--check"] => measured().and_then(|found| found.check(&Table::read(&document())?)),
         #[cfg(target_os = "linux")]
         ["--nvidia", ref rest @ ..] => nvidia::run(rest),
+        #[cfg(target_os = "linux")]
+        ["--predict", ref rest @ ..] => predict::run(rest),
         ["--browser"] => browser::check(),
         ["--dump", folder] => dump::write(Path::new(folder)),
-        _ => Err("usage: cargo xtask kernels [--nvidia] [--renew|--check], or --browser, or --dump DIR".to_owned()),
+        _ => Err(
+            "usage: cargo xtask kernels [--nvidia] [--renew|--check], or --predict [--renew], --browser, --dump DIR"
+                .to_owned(),
+        ),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

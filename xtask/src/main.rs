@@ -23,8 +23,9 @@ use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of cargo test], cargo xtask python [arguments of pytest], \
                      cargo xtask datasets [--learners], cargo xtask check, \
-                     cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --browser, \
-                     cargo xtask kernels --dump DIR, cargo xtask hardware [FILES]";
+                     cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --predict [--renew], \
+                     cargo xtask kernels --browser, cargo xtask kernels --dump DIR, \
+                     cargo xtask hardware [FILES]";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -86,7 +87,7 @@ fn kernels(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--features", "kernels", "--", "kernels"]);
     let needs: &[Need] = match arguments.first().map(String::as_str) {
-        Some("--dump" | "--nvidia") => &[],
+        Some("--dump" | "--nvidia" | "--predict") => &[],
         Some("--browser") => &[Need::Browser],
         _ => &[Need::Radv],
     };

@@ -3,7 +3,7 @@
 //! chain.
 
 mod nvrtc;
-mod table;
+pub mod table;
 mod text;
 
 use std::path::{Path, PathBuf};
