@@ -2,9 +2,10 @@
 //! among them a Vulkan driver (a software driver is enough; see `setup`), and runs every test: the tests of
 //! Rust, and without further arguments the tests of datasets and of the Python package, which
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
-//! address sanitizer, `cargo xtask swiftshader` those of the engines on another driver. `cargo xtask check` finds faults that the compiler does not see. `cargo xtask kernels`
-//! compiles the kernels for real GPUs and prints their statistics, or writes their texts. `cargo xtask
-//! hardware` makes docs/hardware.md from files of `bristle bench --all`.
+//! address sanitizer, `cargo xtask swiftshader` those of the engines on another driver. `cargo xtask check`
+//! finds faults that the compiler does not see. `cargo xtask kernels` compiles the kernels for real GPUs and
+//! prints their statistics, or writes their texts. `cargo xtask hardware` makes docs/hardware.md from files
+//! of `bristle bench --all`.
 
 #[cfg(feature = "kernels")]
 mod browser;
@@ -21,8 +22,8 @@ use std::process::{Command, ExitCode};
 
 use setup::{Need, set_up};
 
-const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of cargo test], cargo xtask python [arguments of pytest], \
-                     cargo xtask datasets [--learners], cargo xtask check, \
+const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of cargo test], \
+                     cargo xtask python [arguments of pytest], cargo xtask datasets [--learners], cargo xtask check, \
                      cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --predict [--renew], \
                      cargo xtask kernels --browser, cargo xtask kernels --dump DIR, \
                      cargo xtask hardware [FILES]";

@@ -36,7 +36,8 @@ for (const run of input) {
   const buffers = run.before.map((contents, i) => {
     const data = bytes(contents);
     const usage = run.bindings[i] === 'uniform' ? GPUBufferUsage.UNIFORM : GPUBufferUsage.STORAGE;
-    const buffer = device.createBuffer({size: data.length, usage: usage | GPUBufferUsage.COPY_SRC, mappedAtCreation: true});
+    const buffer = device.createBuffer(
+      {size: data.length, usage: usage | GPUBufferUsage.COPY_SRC, mappedAtCreation: true});
     new Uint8Array(buffer.getMappedRange()).set(data);
     buffer.unmap();
     return buffer;
