@@ -16,20 +16,23 @@ use bristle::point::PointLaw;
 use bristle_scenario::{json_schema, stability_schema, world_json_schema};
 
 /// Options of other programs that the documents name: of cargo and what it runs, of perf, valgrind and pip.
-const OF_OTHERS: [&str; 22] = [
+const OF_OTHERS: [&str; 25] = [
     "all-targets",
     "bench",
+    "browser",
     "call-graph",
     "check",
-    "entry-point",
+    "dump",
     "example",
     "features",
     "learners",
     "lib",
     "measurement-time",
     "nocapture",
+    "nvidia",
     "open",
     "path",
+    "predict",
     "profile",
     "profile-time",
     "release",
