@@ -26,7 +26,7 @@ fn sum_of_warp(v: f32) -> f32 {
 }
 ";
 
-/// An exchange of numbers, whose body [`hlsl`] replaces. Of the built-in one Slang makes votes at each
+/// An exchange of numbers, whose body [`hlsl()`] replaces. Of the built-in one Slang makes votes at each
 /// branch, by which it follows the lanes that are active; a driver makes one instruction of it.
 const EXCHANGE: &str = "
 fn lane_xor(v: f32, mask: u32) -> f32 {
