@@ -27,7 +27,7 @@ use bristle::quote::within;
 
 /// Cells along a side of the patches that are measured if none are asked for.
 pub const SIDES: [usize; 5] = [5, 11, 21, 33, 64];
-/// Time for all parts together [s] if none is asked for.
+/// Time for all parts together \[s\] if none is asked for.
 pub const BUDGET: f64 = 600.0;
 /// The version of the document's fields.
 const FORMAT: u32 = 1;

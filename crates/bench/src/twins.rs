@@ -177,7 +177,7 @@ pub fn random_contact(seed: u64, k: u64) -> Contact {
     contact
 }
 
-/// The length of the step that [`one_step`] makes [s].
+/// The length of the step that [`one_step`] makes \[s\].
 pub const STEP: f64 = 1e-4;
 /// What one step in f32 may differ from one in f64: a share of the largest number.
 const ONE_STEP: f64 = 2e-5;
@@ -261,7 +261,7 @@ const TURNING: f64 = 2e-13;
 /// `docs/accuracy.md`.
 const ROUNDING: f64 = 3e-15;
 
-/// How fast an Elasto-Plastic grid that sticks may creep in steps of `step` [s]: \[m/s\]. In the exact model
+/// How fast an Elasto-Plastic grid that sticks may creep in steps of `step` \[s\]: \[m/s\]. In the exact model
 /// it does not creep; `is_double` says whether bristles are in double precision.
 #[must_use]
 pub const fn most_creep(step: f64, is_double: bool) -> f64 {
@@ -299,7 +299,7 @@ pub fn sticking(n: usize) -> Vec<(String, Contact)> {
     all
 }
 
-/// The fastest creep of contacts of [`sticking`] in steps of `step` [s]: \[m/s\], of the position or of the
+/// The fastest creep of contacts of [`sticking`] in steps of `step` \[s\]: \[m/s\], of the position or of the
 /// rotation times the radius, and which contact creeps so; NaN if a pose is not a number.
 ///
 /// # Errors
