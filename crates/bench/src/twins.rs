@@ -261,8 +261,8 @@ const TURNING: f64 = 2e-13;
 /// `docs/accuracy.md`.
 const ROUNDING: f64 = 3e-15;
 
-/// How fast an Elasto-Plastic grid that sticks may creep in steps of `step` \[s\]: \[m/s\]. In the exact model
-/// it does not creep; `is_double` says whether bristles are in double precision.
+/// How fast an Elasto-Plastic grid that sticks may creep in steps of `step` \[s\]: \[m/s\]. In the exact
+/// model it does not creep; `is_double` says whether bristles are in double precision.
 #[must_use]
 pub const fn most_creep(step: f64, is_double: bool) -> f64 {
     TURNING + if is_double { 0.0 } else { ROUNDING / step }
