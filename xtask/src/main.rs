@@ -28,6 +28,9 @@ const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of carg
                      cargo xtask kernels --browser, cargo xtask kernels --dump DIR, \
                      cargo xtask hardware [FILES]";
 
+/// The features with which everything is tested.
+const FEATURES: &str = "bristle-cli/cloud,xtask/kernels";
+
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
 
@@ -112,7 +115,7 @@ fn hardware(arguments: &[String]) -> ExitCode {
 
 fn test(arguments: &[String]) -> ExitCode {
     let mut command = cargo();
-    command.args(["test", "--release", "--workspace", "--features", "bristle-cli/cloud,xtask/kernels"]).args(arguments);
+    command.args(["test", "--release", "--workspace", "--features", FEATURES]).args(arguments);
     // Arguments choose among the tests of Rust.
     let rust = [Need::Vulkan, Need::Radv, Need::Browser, Need::C, Need::Valgrind];
     let needs = if arguments.is_empty() { [&rust[..], &[Need::Python]].concat() } else { rust.to_vec() };
@@ -191,9 +194,30 @@ fn asan(arguments: &[String]) -> ExitCode {
 /// `cargo xtask test` leaves it out.
 fn swiftshader(arguments: &[String]) -> ExitCode {
     const DRIVER: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
+    // The tests that run an engine on a GPU.
+    const TESTS: [&str; 18] = [
+        "agreement",
+        "cones",
+        "creep",
+        "dahl",
+        "device",
+        "engines",
+        "frames",
+        "gpu_limit_surface",
+        "limit_surface",
+        "live",
+        "point",
+        "properties",
+        "reduced",
+        "rigid",
+        "rigid_properties",
+        "sequence",
+        "spots",
+        "twins",
+    ];
     let mut command = cargo();
-    command.args(["test", "--release", "--no-fail-fast", "--package", "bristle", "--package", "bristle-rigid"]);
-    command.args(["--package", "bristle-scenario", "--features", "bristle/gpu"]).args(arguments);
+    command.args(["test", "--release", "--no-fail-fast", "--workspace", "--features", FEATURES]);
+    command.args(TESTS.iter().flat_map(|test| ["--test", test])).args(arguments);
     command.env("VK_DRIVER_FILES", DRIVER).env("VK_ICD_FILENAMES", DRIVER);
     // SwiftShader compiles by recursion, on the thread that asks for a pipeline.
     command.env("RUST_MIN_STACK", (256 << 20).to_string());
