@@ -570,6 +570,41 @@ impl Batch {
         self.start_over(contact)
     }
 
+    /// Whether `new` can take the place of a contact by [`Batch::replace`]: on the CPU a contact of the same
+    /// law and model, of about as many cells, and of the same limit surface; on a GPU none.
+    #[must_use]
+    pub fn takes(&self, contact: usize, new: &Contact) -> bool {
+        contact < self.len() && self.stepper.takes(&self.contacts[contact], new)
+    }
+
+    /// Puts other contacts in the places of some, at their start: time 0, with the inputs that they come
+    /// with. The others are not touched, and each new one goes on with the bits that it has in a new batch.
+    ///
+    /// # Errors
+    /// Lists of different lengths, a contact that is not there, a new one that is not valid or that its place
+    /// cannot take ([`Batch::takes`]), before any is changed; or a device that fails.
+    pub fn replace(&mut self, contacts: &[usize], by: &[Contact]) -> Result<(), EngineError> {
+        if by.len() != contacts.len() {
+            let accepted = format!("{}, one for each place", contacts.len());
+            return Err(ParameterError::new("by", format!("{} contacts", by.len()), accepted).into());
+        }
+        for (&contact, new) in contacts.iter().zip(by) {
+            self.check(contact)?;
+            new.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
+            if !self.takes(contact, new) {
+                let accepted = "one of the law, model, limit surface and number of cells of the place, on the CPU";
+                let error = ParameterError::new("by", "another contact", accepted);
+                return Err(EngineError::Parameter { contact, error });
+            }
+        }
+        contacts.iter().zip(by).try_for_each(|(&k, new)| {
+            self.contacts[k].clone_from(new);
+            self.first[k].clone_from(new);
+            self.pairs[k] = new.bristle_pairs();
+            self.start_over(k)
+        })
+    }
+
     fn start_over(&mut self, k: usize) -> Result<(), EngineError> {
         self.clocks[k] = Clock::START;
         self.is_read = false;
@@ -596,10 +631,15 @@ impl Batch {
                 return Err(self.other_patch(k));
             }
         }
-        let snapshot = self.save()?;
-        to.iter().try_for_each(|k| self.fits_map(*k, &snapshot.states[from]))?;
+        let state = self.stepper.state(from)?;
+        to.iter().try_for_each(|k| self.fits_map(*k, &state))?;
+        let mut drives = snapshot::Drives::default();
+        drives.take_from(&self.contacts[from]);
         for &k in to.iter().filter(|k| **k != from) {
-            self.put(k, from, &snapshot)?;
+            drives.give_to(&mut self.contacts[k]);
+            self.clocks[k] = self.clocks[from];
+            self.is_read = false;
+            self.stepper.restore(k, &self.contacts[k], &state)?;
         }
         Ok(())
     }

@@ -311,6 +311,69 @@ fn a_snapshot_goes_on_on_another_engine() {
     }
 }
 
+/// On the CPU a contact can come in the place of another: it goes on as in a batch of its own, and its
+/// neighbours as if nothing had been done.
+#[test]
+fn a_contact_takes_the_place_of_another() {
+    for (name, engine) in engines() {
+        let old = contacts();
+        // Another normal force, mass, coefficient and start: of every contact but the prescribed one.
+        let other = |contact: &Contact| {
+            let mut new = contact.clone();
+            new.friction.mu_c *= 0.9;
+            new.friction.mu_s *= 0.95;
+            new.inputs.normal_force = Signal::constant(1.3);
+            new.initial.pose.x += 1e-3;
+            if let Some(body) = new.body.free_mut() {
+                body.mass *= 1.1;
+            }
+            new
+        };
+        let mut batch = engine.batch(old.clone(), Stepping::default()).unwrap();
+        let mut undisturbed = engine.batch(old.clone(), Stepping::default()).unwrap();
+        for batch in [&mut batch, &mut undisturbed] {
+            batch.advance(CALL).unwrap();
+        }
+        if batch.engine().engine == "gpu" {
+            let refused = batch.replace(&[0], &[other(&old[0])]);
+            assert!(matches!(refused, Err(EngineError::Parameter { contact: 0, .. })), "{refused:?}");
+            continue;
+        }
+        let list: Vec<usize> = (0..old.len()).step_by(2).collect();
+        let new: Vec<Contact> = list.iter().map(|&k| other(&old[k])).collect();
+        // Nothing is replaced if one does not fit.
+        let before = bits(&mut batch);
+        for (places, by) in [
+            (vec![0, 3], vec![new[0].clone(), old[0].clone()]),
+            (vec![0], new[..2].to_vec()),
+            (vec![old.len()], new[..1].to_vec()),
+        ] {
+            assert!(batch.replace(&places, &by).is_err(), "{name}: {places:?}");
+        }
+        assert!(!batch.takes(3, &old[0]) && batch.takes(0, &new[0]), "{name}");
+        assert_eq!(bits(&mut batch), before, "{name}");
+        batch.replace(&list, &new).unwrap();
+        let mut alone = engine.batch(new, Stepping::default()).unwrap();
+        for _ in 0..3 {
+            for batch in [&mut batch, &mut alone, &mut undisturbed] {
+                batch.advance(CALL).unwrap();
+            }
+            let [found, alone, undisturbed] = [&mut batch, &mut alone, &mut undisturbed].map(bits);
+            for (i, &k) in list.iter().enumerate() {
+                assert_eq!(found[k], alone[i], "{name}, contact {k}");
+            }
+            for k in (1..old.len()).step_by(2) {
+                assert_eq!(found[k], undisturbed[k], "{name}, contact {k}, which was not replaced");
+            }
+        }
+        // A reset goes to the start of the new one, and a saved state is of it.
+        let saved = batch.save().unwrap();
+        batch.reset(&list).unwrap();
+        assert!(list.iter().all(|&k| batch.time(k) == 0.0), "{name}");
+        batch.restore(&saved).unwrap();
+    }
+}
+
 #[test]
 fn contacts_are_reset_and_branched_one_by_one() {
     for (name, engine) in engines() {

@@ -16,7 +16,12 @@ pub(crate) trait Stepper: Send {
     fn check(&self) -> Result<(), EngineError> {
         Ok(())
     }
-    /// Puts a contact back to its start.
+    /// Whether [`Stepper::load`] can put `new` where `old` is, without any effect on the other contacts.
+    fn takes(&self, old: &Contact, new: &Contact) -> bool {
+        let _ = (old, new);
+        false
+    }
+    /// Puts a contact to its start.
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError>;
@@ -53,6 +58,8 @@ pub(crate) trait Stepper: Send {
     fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError>;
     /// Writes the states of all contacts in place of what is in `out`.
     fn save(&mut self, out: &mut [State]) -> Result<(), EngineError>;
+    /// The state of one contact.
+    fn state(&mut self, contact: usize) -> Result<State, EngineError>;
     /// Sets a contact to a saved state.
     fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError>;
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use super::divide::divide;
+use super::divide::{can_share, divide};
 use super::make::Maker;
 use super::pack::{Pack, Recording};
 use super::row::{Row, rows};
@@ -26,6 +26,8 @@ pub struct CpuBatch {
     packs: Vec<Packed>,
     /// Pack and place in it of every contact.
     places: Vec<(usize, usize)>,
+    /// Lanes of a solver.
+    lanes: usize,
 }
 
 /// A pack and the contacts in it.
@@ -117,7 +119,7 @@ impl CpuBatch {
         for (p, packed) in packs.iter().enumerate() {
             packed.members.iter().enumerate().for_each(|(k, member)| places[*member] = (p, k));
         }
-        Self { packs, places }
+        Self { packs, places, lanes }
     }
 
     /// Calls `work` for every pack, in parallel if there are several: for one pack, starting the threads
@@ -136,6 +138,10 @@ impl CpuBatch {
 }
 
 impl Stepper for CpuBatch {
+    fn takes(&self, old: &Contact, new: &Contact) -> bool {
+        can_share(old, new, self.lanes)
+    }
+
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
         let (pack, k) = self.place(contact);
         pack.load(k, of, &of.cells_ever_active());
@@ -222,6 +228,13 @@ impl Stepper for CpuBatch {
             members.iter().zip(states.drain(..)).for_each(|(k, state)| out[*k] = state);
         }
         Ok(())
+    }
+
+    fn state(&mut self, contact: usize) -> Result<State, EngineError> {
+        let (pack, k) = self.place(contact);
+        let mut state = State::default();
+        pack.export(k, &mut state);
+        Ok(state)
     }
 
     fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {

@@ -2,6 +2,7 @@
 //! one in each lane.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::contact::{Contact, Model};
 use crate::friction::Law;
@@ -44,6 +45,20 @@ pub fn has_few_bristles(contact: &Contact) -> bool {
     !contact.model.is_grid() || cells(contact) <= FEW_CELLS
 }
 
+/// Whether two contacts may be in one solver of so many `lanes`, one after the other or side by side. A
+/// solver holds the tables of limit surfaces that were ever in it, so that these must be the same.
+pub fn can_share(one: &Contact, other: &Contact, lanes: usize) -> bool {
+    let is_large = |contact: &Contact| contact.model.is_grid() && !(lanes > 1 && has_few_bristles(contact));
+    if is_large(one) || is_large(other) {
+        return is_large(one) && is_large(other);
+    }
+    let same_table = match (&one.model, &other.model) {
+        (Model::LimitSurface(one, _), Model::LimitSurface(other, _)) => Arc::ptr_eq(one, other),
+        _ => true,
+    };
+    same_table && Shared::of(one) == Shared::of(other)
+}
+
 /// Number of cells that carry pressure, or, of a map that changes, that may; rounded up, so that
 /// contacts of nearly the same size share a pack.
 pub fn most_cells(contact: &Contact) -> usize {
@@ -83,8 +98,6 @@ pub fn divide(contacts: &[Contact], lanes: usize, grids: usize) -> Vec<Vec<usize
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::contact::Form;
     use crate::fixtures::{disc, held};

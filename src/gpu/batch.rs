@@ -238,6 +238,14 @@ impl Stepper for GpuBatch {
         })
     }
 
+    fn state(&mut self, contact: usize) -> Result<State, EngineError> {
+        self.on_group(contact, async |live, i| {
+            live.settle_and_record().await?;
+            let all = live.group.read_bristles().await?;
+            Ok(live.state(i, &all))
+        })
+    }
+
     fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
         self.on_group(contact, async |live, i| {
             live.settle().await?;
