@@ -213,7 +213,7 @@ class Batch:
         if seed is not None:
             rows: Any = slice(None) if chosen is None else chosen
             for name, array in self._expanded.items():
-                array[rows] = self._core.parameter(name)[rows]
+                array[rows] = self._core.parameter(name, chosen)
 
     # Time.
 

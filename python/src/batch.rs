@@ -1,8 +1,9 @@
 //! The core of the class `Batch` of Python: contacts of a scenario, which are put on an engine when they are
 //! first needed.
 //!
-//! The seed and the given numbers of each contact are kept, so that a reset can draw some contacts anew. The
-//! reset makes a new batch, which takes over the state of the other contacts.
+//! The seed and the given numbers of each contact are kept, so that a reset can draw some contacts anew. On
+//! the CPU these come in the places of the old ones; where they do not fit, and on a GPU, the reset makes a
+//! new batch, which takes over the state of the other contacts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -44,6 +45,8 @@ pub struct Contacts {
     first: Vec<Contact>,
     /// The values of expanded parameters that the contacts have.
     expanded: BTreeMap<String, Vec<f64>>,
+    /// Parameters of all contacts that were asked for, kept for the next time.
+    columns: BTreeMap<String, Vec<f64>>,
     batch: Option<Batch>,
     /// What was before the contacts were put on their engine, if no call has been done since.
     fresh: Option<Before>,
@@ -110,6 +113,7 @@ impl Contacts {
             origins: Vec::new(),
             first: Vec::new(),
             expanded: BTreeMap::new(),
+            columns: BTreeMap::new(),
             batch: None,
             fresh: None,
             undo: Snapshot::default(),
@@ -175,20 +179,44 @@ impl Contacts {
         pool::run(|| origins.par_iter().zip(list).map(one).collect())
     }
 
-    /// A parameter of all contacts; NaN where a contact has no such number.
-    pub fn parameter(&self, name: &str) -> Result<Vec<f64>, Failure> {
-        let scenario = &*self.scenario;
-        let one = |(k, Origin { seed, given }): (usize, &Origin)| {
-            let numbers = scenario.variant_parameters(k as u64, *seed, given)?;
-            Ok(numbers.into_iter().find(|(other, _)| other == name).map_or(f64::NAN, |(_, value)| value))
+    /// The parameters `names` of the contacts of a list, a row for each; NaN where a contact has no such
+    /// number.
+    fn drawn(&self, names: &[&str], list: &[usize]) -> Result<Vec<Vec<f64>>, Failure> {
+        let (scenario, origins) = (&*self.scenario, &self.origins);
+        let one = |k: &usize| {
+            let Origin { seed, given } = &origins[*k];
+            let numbers: BTreeMap<String, f64> =
+                scenario.variant_parameters(*k as u64, *seed, given)?.into_iter().collect();
+            Ok(names.iter().map(|name| numbers.get(*name).copied().unwrap_or(f64::NAN)).collect())
         };
-        let origins = &self.origins;
-        pool::run(|| origins.par_iter().enumerate().map(one).collect())
+        pool::run(|| list.par_iter().map(one).collect())
+    }
+
+    /// A parameter of all contacts; NaN where a contact has no such number.
+    pub fn parameter(&mut self, name: &str) -> Result<&[f64], Failure> {
+        if !self.columns.contains_key(name) {
+            let column = self.drawn(&[name], &self.all)?.concat();
+            self.columns.insert(name.to_owned(), column);
+        }
+        Ok(&self.columns[name])
+    }
+
+    /// Draws the parameters that were asked for anew, of contacts whose origin has changed.
+    fn renew_columns(&mut self, changed: &[usize]) -> Result<(), Failure> {
+        let names: Vec<&str> = self.columns.keys().map(String::as_str).collect();
+        if names.is_empty() || changed.is_empty() {
+            return Ok(());
+        }
+        let rows = self.drawn(&names, changed)?;
+        for (n, column) in self.columns.values_mut().enumerate() {
+            changed.iter().zip(&rows).for_each(|(k, row)| column[*k] = row[n]);
+        }
+        Ok(())
     }
 
     /// A parameter that may be changed: its present values.
     pub fn expand(&mut self, name: &str) -> Result<Vec<f64>, Failure> {
-        let values = self.parameter(name)?;
+        let values = self.parameter(name)?.to_vec();
         // That it can be given, and does not follow from others, is seen by giving it.
         let can_be_given = values.iter().position(|v| !v.is_nan()).is_some_and(|k| {
             let mut origin = self.origins[k].clone();
@@ -208,10 +236,16 @@ impl Contacts {
     pub fn reset(&mut self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
         let (changed, origins) = self.changes(list, seed, expanded);
         let drawn = self.draw(&origins, &changed)?;
-        let mut first = Vec::new();
-        if let (Some(batch), false) = (&mut self.batch, changed.is_empty()) {
+        if let Some(batch) = &mut self.batch
+            && changed.iter().zip(&drawn).all(|(k, contact)| batch.takes(*k, contact))
+        {
+            batch.replace(&changed, &drawn)?;
+            if changed.len() < list.len() {
+                batch.reset(list)?;
+            }
+        } else if let Some(batch) = &mut self.batch {
             // The others go on in a new batch where they are.
-            first.clone_from(&self.first);
+            let mut first = self.first.clone();
             changed.iter().zip(&drawn).for_each(|(k, contact)| first[*k] = contact.clone());
             let mut new = self.engine.batch(first, self.stepping)?;
             if changed.len() < self.all.len() {
@@ -219,22 +253,28 @@ impl Contacts {
             }
             new.reset(list)?;
             *batch = new;
-        } else if let Some(batch) = &mut self.batch {
-            batch.reset(list)?;
         }
-        for (k, (contact, origin)) in changed.into_iter().zip(drawn.into_iter().zip(origins)) {
-            (self.first[k], self.origins[k]) = (contact, origin);
+        for (k, (contact, origin)) in changed.iter().zip(drawn.into_iter().zip(origins)) {
+            (self.first[*k], self.origins[*k]) = (contact, origin);
         }
+        self.renew_columns(&changed)?;
         if seed.is_none() {
             self.note(list, expanded);
-        } else {
-            let names: Vec<String> = self.expanded.keys().cloned().collect();
-            for name in names {
-                let values = self.parameter(&name)?;
-                self.expanded.insert(name, values);
-            }
+            return Ok(());
+        }
+        // Expanded parameters were asked for, so that each has a column unless the start has changed some.
+        let names: Vec<String> = self.expanded.keys().cloned().collect();
+        for name in names {
+            self.parameter(&name)?;
+            let (own, column) = (self.expanded.get_mut(&name), &self.columns[&name]);
+            own.into_iter().for_each(|own| list.iter().for_each(|k| own[*k] = column[*k]));
         }
         Ok(())
+    }
+
+    /// [`Contacts::reset`] of all contacts.
+    pub fn reset_all(&mut self, seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
+        self.reset(&self.all.clone(), seed, expanded)
     }
 
     /// The contacts of a list that are drawn anew, and from what.
@@ -273,6 +313,7 @@ impl Contacts {
             (k, std::mem::replace(&mut self.first[k], contact), std::mem::replace(&mut self.origins[k], origin))
         });
         let before = Before { contacts: replaced.collect(), expanded: self.expanded.clone() };
+        self.columns.clear();
         let all = std::mem::take(&mut self.all);
         self.note(&all, expanded);
         self.all = all;
@@ -296,6 +337,7 @@ impl Contacts {
 
     fn put_back(&mut self, before: Before) {
         self.expanded = before.expanded;
+        self.columns.clear();
         for (k, contact, origin) in before.contacts {
             (self.first[k], self.origins[k]) = (contact, origin);
         }
@@ -305,6 +347,7 @@ impl Contacts {
     pub fn set_origins(&mut self, origins: Vec<Origin>) -> Result<(), Failure> {
         self.first = self.draw(&origins, &self.all)?;
         self.origins = origins;
+        self.columns.clear();
         Ok(())
     }
 

@@ -130,9 +130,20 @@ impl Core {
         Ok(self.0.lock()?.busy.as_secs_f64())
     }
 
-    /// A parameter of all contacts.
-    fn parameter<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyArray1<f64>>, Failure> {
-        let values = py.detach(|| self.0.lock()?.parameter(name))?;
+    /// A parameter of contacts, of all without `ids`.
+    #[pyo3(signature = (name, ids=None))]
+    fn parameter<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        ids: Option<PyReadonlyArray1<'_, usize>>,
+    ) -> Result<Bound<'py, PyArray1<f64>>, Failure> {
+        let ids = ids.as_ref().map(slice).transpose()?;
+        let values = py.detach(|| {
+            let mut contacts = self.0.lock()?;
+            let all = contacts.parameter(name)?;
+            Ok::<_, Failure>(ids.map_or_else(|| all.to_vec(), |ids| ids.iter().map(|k| all[*k]).collect()))
+        })?;
         Ok(PyArray1::from_vec(py, values))
     }
 
@@ -158,9 +169,9 @@ impl Core {
     ) -> Result<(), Failure> {
         let (ids, expanded) = (ids.as_ref().map(slice).transpose()?, pairs(&expanded)?);
         py.detach(|| {
-            self.0.call(|contacts| {
-                let all: Vec<usize> = (0..contacts.len()).collect();
-                contacts.reset(ids.unwrap_or(&all), seed, &expanded)
+            self.0.call(|contacts| match ids {
+                Some(ids) => contacts.reset(ids, seed, &expanded),
+                None => contacts.reset_all(seed, &expanded),
             })
         })
     }

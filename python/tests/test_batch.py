@@ -164,6 +164,31 @@ def test_a_reset_in_part_leaves_the_others_as_they_are(box):
     assert np.array_equal(other.pose[[0, 3]], part.pose[[0, 3]])
 
 
+def test_a_contact_that_is_drawn_anew_leaves_the_others_where_they_are(box):
+    """Its parameters, those that follow from others too, and its motion are those of a new batch."""
+    one, undisturbed, fresh = batch(box, seed=1), batch(box, seed=1), batch(box, seed=5)
+    live = one.expand("body.mass")
+    names = [name for name, _ in box._core.parameters(0, 1)]
+    before = {name: one.parameter(name) for name in names}
+    for b in (one, undisturbed):
+        b.step()
+    one.reset([2], seed=5)
+    others = np.arange(6) != 2
+    for name in names:
+        after = one.parameter(name)
+        assert np.array_equal(after[others], before[name][others], equal_nan=True), name
+        assert np.array_equal(after[2], fresh.parameter(name)[2], equal_nan=True), name
+    assert live[2] == fresh.parameter("body.mass")[2] != before["body.mass"][2]
+    # What is given back is a copy.
+    one.parameter("body.mass")[:] = 0.0
+    assert np.all(one.parameter("body.mass") > 0.0)
+    for _ in range(3):
+        for b in (one, undisturbed, fresh):
+            b.step()
+        assert np.array_equal(one.pose[others], undisturbed.pose[others])
+        assert np.array_equal(one.pose[2], fresh.pose[2]) and one.time[2] == fresh.time[2]
+
+
 def test_states_are_saved_restored_and_branched(box):
     b = batch(box)
     b.step()
