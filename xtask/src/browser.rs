@@ -11,7 +11,7 @@ use tiny_http::{Header, Method, Response, Server};
 
 use crate::setup::BROWSERS;
 
-/// Time within which a page must have posted its result \[s\]. It is generous, as it only ends what hangs.
+/// Time within which a page must have posted its result. It is generous, as it only ends what hangs.
 const LONGEST: Duration = Duration::from_secs(900);
 
 /// The browser, ended when it is no longer needed.

@@ -13,7 +13,7 @@ mod nvidia;
 mod predict;
 mod spirv;
 mod table;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod twins;
 
 use std::path::{Path, PathBuf};

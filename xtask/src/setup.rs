@@ -34,7 +34,7 @@ impl Need {
         match self {
             Self::Vulkan => "a Vulkan driver (Mesa's lavapipe is enough)",
             Self::Radv => "Mesa's Vulkan driver of AMD GPUs",
-            Self::Browser => "Chromium",
+            Self::Browser => "Chromium or Google Chrome",
             Self::C => "a compiler of C (`cc`)",
             Self::Valgrind => "valgrind",
             Self::Python => "Python 3.11 or later that makes virtual environments",
