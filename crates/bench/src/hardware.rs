@@ -8,7 +8,7 @@ mod throughput;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -180,33 +180,6 @@ fn brief(v: f64) -> f64 {
     format!("{v:.3e}").parse().unwrap_or(v)
 }
 
-/// The day in UTC, as `2026-11-26`.
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let [year, month, day] = day(seconds / 86_400);
-    format!("{year}-{month:02}-{day:02}")
-}
-
-/// Year, month and day of the Gregorian calendar, so many days after 1970-01-01.
-fn day(days: u64) -> [u64; 3] {
-    let leap = |year: u64| (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400);
-    let (mut year, mut left) = (1970, days);
-    while left >= 365 + u64::from(leap(year)) {
-        left -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if left < length {
-            break;
-        }
-        left -= length;
-        month += 1;
-    }
-    [year, month, left + 1]
-}
-
 impl Document {
     /// A document without results, of the adapter with that name or the best, for patches of so many cells
     /// along a side, each 1 to 4096.
@@ -221,7 +194,7 @@ impl Document {
             format: FORMAT,
             bristle: env!("CARGO_PKG_VERSION").to_owned(),
             commit: process::commit(),
-            date: today(),
+            date: chrono::Utc::now().date_naive().to_string(),
             note: None,
             precision: gpu.info().precision.to_owned(),
             adapter: facts,
@@ -328,17 +301,6 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        assert_eq!(day(0), [1970, 1, 1]);
-        assert_eq!(day(59), [1970, 3, 1]);
-        // 2000 is a leap year, 2100 is none.
-        assert_eq!(day(11_016), [2000, 2, 29]);
-        assert_eq!(day(20_783), [2026, 11, 26]);
-        assert_eq!(day(47_540), [2100, 2, 28]);
-        assert_eq!(day(47_541), [2100, 3, 1]);
-    }
 
     #[test]
     fn every_part_has_a_name_of_its_own_and_correctness_comes_first() {

@@ -93,7 +93,7 @@ pub(super) struct BenchArguments {
     note: Option<String>,
     /// Time for all rows together [s], without set-up [default: 40]; with `--all` for all parts together,
     /// with set-up [default: 600]. The least of each part is measured in any case.
-    #[arg(long, alias = "budget", value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
     /// Print one JSON object.
     #[arg(long)]
