@@ -2,7 +2,6 @@
 
 var<workgroup> lane_sums: array<f32, 12 * WORKGROUP>;
 var<workgroup> totals: array<f32, 12>;
-var<workgroup> word: u32;
 // The lane's number in its workgroup, and among those of its contact.
 var<private> position: u32;
 var<private> lane: u32;
@@ -38,12 +37,4 @@ fn reduce(s: array<f32, 12>) -> array<f32, 12> {
     }
     workgroupBarrier();
     return totals;
-}
-
-// The value of the first lane, in every lane. Call from uniform control flow only.
-fn agreed(v: u32) -> u32 {
-    if (lane == 0u) {
-        word = v;
-    }
-    return workgroupUniformLoad(&word);
 }

@@ -63,8 +63,3 @@ fn with_other(s: array<f32, 12>, mask: u32) -> array<f32, 12> {
         s[11] + subgroupShuffleXor(s[11], mask),
     );
 }
-
-// What the lanes of the contact agree on: what each has, as they come to the same and share no barrier.
-fn agreed(v: u32) -> u32 {
-    return v;
-}

@@ -26,8 +26,3 @@ fn reduce(s: array<f32, 12>) -> array<f32, 12> {
         subgroupAdd(s[11]),
     );
 }
-
-// What the lanes agree on: what each has, as they come to the same and share no barrier.
-fn agreed(v: u32) -> u32 {
-    return v;
-}

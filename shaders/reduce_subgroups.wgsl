@@ -13,7 +13,6 @@ struct Invocation {
 }
 
 var<workgroup> subgroup_sums: array<array<f32, 12>, SUBGROUPS>;
-var<workgroup> word: u32;
 // The lane's number in its workgroup, and among those of its contact.
 var<private> position: u32;
 var<private> lane: u32;
@@ -68,12 +67,4 @@ fn reduce(s: array<f32, 12>) -> array<f32, 12> {
         t[11] += s[11];
     }
     return t;
-}
-
-// The value of the first lane, in every lane. Call from uniform control flow only.
-fn agreed(v: u32) -> u32 {
-    if (lane == 0u) {
-        word = v;
-    }
-    return workgroupUniformLoad(&word);
 }

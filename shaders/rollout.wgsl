@@ -181,6 +181,7 @@ struct Run {
 // What a contact does next, in bits. All its lanes come to the same; where they share a barrier they also
 // agree on it (`agreed`), since WGSL allows a barrier only where a compiler can prove that all lanes of the
 // workgroup come to it.
+// Nothing, in this dispatch; something.
 const DONE = 0u;
 const TASK = 1u;
 // Records a sample at the end of the interval.
@@ -188,7 +189,8 @@ const TASK_SAMPLE = 2u;
 // Takes over the interval's pressure map; makes that map from the normal force.
 const TASK_FOLLOW = 4u;
 const TASK_MAKE_MAP = 8u;
-// Makes passes: of which each solves for the twist, or has it prescribed, or only commits a stage.
+// Makes passes, each of which solves for the twist, or takes a prescribed one; without either of these it
+// only commits a stage.
 const TASK_PASSES = 16u;
 const TASK_SOLVE = 32u;
 const TASK_PRESCRIBED = 64u;

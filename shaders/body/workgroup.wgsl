@@ -13,11 +13,6 @@ fn set_own(invocation: Invocation) {
     own_place = invocation.index;
 }
 
-// What a lane agrees on with itself.
-fn agreed(v: u32) -> u32 {
-    return v;
-}
-
 // Does nothing, which a compiler cannot know, as it does not know that run.zero is 0. Without a call in every
 // pass some compilers see that each value which is read here was written by the pass before, and keep all of
 // them in registers: some 60 of 215 by NVIDIA's compiler of CUDA (docs/kernels.md).

@@ -3,8 +3,7 @@
 //
 // Only here: `polynomial`, `transform`, `pass_over_bristles`, `wrench`, `contact_of`, `is_writer`,
 // `load_bristles`, `store_bristles`, `transfer_bristles`, `makes_map`, `follow_map`,
-// `is_finite`,
-// `commits_before_remap`.
+// `is_finite`, `commits_before_remap`.
 
 // No number of a patch is bound here, but all kernels have the same bindings.
 @group(0) @binding(0) var<storage, read> tables: array<f32>;

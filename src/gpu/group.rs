@@ -387,9 +387,7 @@ impl Group {
         }
         submit(times == 1, true)
     }
-}
 
-impl Group {
     /// Workgroups that make the samples NaN, and those that step the contacts.
     fn workgroups(&self) -> [u32; 2] {
         let shape = self.kernel.variant.shape;

@@ -114,6 +114,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
         text += include_str!("../../shaders/invocation.wgsl");
     }
     if shape.is_reduced() {
+        text += include_str!("../../shaders/agree/without_barriers.wgsl");
         text += include_str!("../../shaders/models/reduced.wgsl");
         text += include_str!("../../shaders/models/reduced/memory.wgsl");
         text += include_str!("../../shaders/models/reduced/transfer.wgsl");
@@ -125,6 +126,10 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
             Sums::Subgroups(1) => include_str!("../../shaders/reduce_subgroup.wgsl"),
             Sums::Subgroups(_) => include_str!("../../shaders/reduce_subgroups.wgsl"),
             Sums::Memory => include_str!("../../shaders/reduce.wgsl"),
+        };
+        text += match shape.sums {
+            Sums::Part | Sums::Subgroups(1) => include_str!("../../shaders/agree/without_barriers.wgsl"),
+            Sums::Subgroups(_) | Sums::Memory => include_str!("../../shaders/agree/through_memory.wgsl"),
         };
         text += include_str!("../../shaders/cell.wgsl");
         text += match shape.storage {
@@ -227,6 +232,7 @@ pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String 
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
     text += include_str!("../../shaders/inputs.wgsl");
+    text += include_str!("../../shaders/agree/without_barriers.wgsl");
     text += include_str!("../../shaders/point/lanes.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     text += include_str!("../../shaders/body/workgroup.wgsl");

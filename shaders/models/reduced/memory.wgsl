@@ -35,11 +35,12 @@ fn transfer_bristles() {
     transfer_apply(inputs(0.0).mu_c);
 }
 
-// Takes over the map of the interval and leaves the bristle as it is.
+// Whether the map is made here: the host makes tables.
 fn makes_map() -> bool {
     return false;
 }
 
+// Takes over the map of the interval and leaves the bristle as it is.
 fn follow_map(_makes: bool) {
     let now = &intervals[now_at];
     radius = now.map_radius;
