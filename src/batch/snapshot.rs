@@ -80,8 +80,8 @@ pub enum SnapshotError {
 
 /// What a snapshot begins with.
 const MAGIC: [u8; 8] = *b"bristle\x1a";
-/// The version of the format: 4 since a state has its bristles.
-const VERSION: u32 = 4;
+/// The version of the format: 5 since a signal may be one number.
+const VERSION: u32 = 5;
 /// Bytes of magic and version.
 const HEAD: usize = 8 + 4;
 

@@ -44,7 +44,19 @@ pub struct Segment {
 /// assert_eq!(ramp.held(0.1).unwrap().value(0.19), 0.2);
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Signal {
+pub struct Signal(Values);
+
+/// Most signals are one number, which takes no memory of its own.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+enum Values {
+    Constant(f64),
+    Curve(Box<Curve>),
+}
+
+/// A signal that changes, or that is held.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Curve {
+    /// One at least.
     segments: Vec<Segment>,
     hold: Option<f64>,
 }
@@ -57,13 +69,21 @@ pub const SAME_TIME: f64 = 1e-9;
 
 impl Signal {
     /// The same value at all times. That it is finite is checked where the signal is used.
-    pub fn constant(value: f64) -> Self {
-        Self { segments: vec![Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }], hold: None }
+    pub const fn constant(value: f64) -> Self {
+        Self(Values::Constant(value))
+    }
+
+    /// Segments, which are one number if they never change.
+    fn of(segments: Vec<Segment>) -> Self {
+        match &*segments {
+            [Segment { c: [value, 0.0, 0.0], sines, .. }] if sines.is_empty() => Self::constant(*value),
+            _ => Self(Values::Curve(Box::new(Curve { segments, hold: None }))),
+        }
     }
 
     /// A mean value and sinusoids on it, as [`Signal::constant`].
     pub fn sines(mean: f64, sines: Vec<Sine>) -> Self {
-        Self { segments: vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }], hold: None }
+        Self::of(vec![Segment { from: 0.0, c: [mean, 0.0, 0.0], sines }])
     }
 
     /// Segments in the order of time.
@@ -83,9 +103,8 @@ impl Signal {
                 ));
             }
         }
-        let signal = Self { segments, hold: None };
-        signal.finite("signal")?;
-        Ok(signal)
+        finite(&segments)?;
+        Ok(Self::of(segments))
     }
 
     /// Piecewise constant: from each `(time, value)` on, its value.
@@ -129,30 +148,27 @@ impl Signal {
     ///
     /// # Errors
     /// A period that is not 1e-6 to 1e9 s.
-    pub fn held(mut self, period: f64) -> Result<Self, ParameterError> {
+    pub fn held(self, period: f64) -> Result<Self, ParameterError> {
         PERIOD.check("hold", period)?;
-        self.hold = Some(period);
-        Ok(self)
+        let segments = match self.0 {
+            Values::Constant(value) => vec![still(value)],
+            Values::Curve(curve) => curve.segments,
+        };
+        Ok(Self(Values::Curve(Box::new(Curve { segments, hold: Some(period) }))))
     }
 
-    /// Replaces the signal by [`Signal::constant`] without taking new memory.
+    /// Replaces the signal by [`Signal::constant`].
     pub(crate) fn set_constant(&mut self, value: f64) {
-        self.segments.clear();
-        self.segments.push(Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() });
-        self.hold = None;
+        self.0 = Values::Constant(value);
     }
 
-    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after,
-    /// without taking new memory beyond that of three segments.
+    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after.
     pub(crate) fn set_ramp(&mut self, [start, from]: [f64; 2], [end, to]: [f64; 2]) {
         let slope = (to - from) / (end - start);
-        self.set_constant(from);
-        if start > 0.0 {
-            self.segments.push(Segment { from: start, c: [from, slope, 0.0], sines: Vec::new() });
-        } else {
-            self.segments[0].c[1] = slope;
-        }
-        self.segments.push(Segment { from: end, c: [to, 0.0, 0.0], sines: Vec::new() });
+        let line = Segment { from: start, c: [from, slope, 0.0], sines: Vec::new() };
+        let before = if start > 0.0 { Some(still(from)) } else { None };
+        let after = Segment { from: end, ..still(to) };
+        *self = Self::of(before.into_iter().chain([line, after]).collect());
     }
 
     /// Checks that no number of the signal is larger than a signal of values in `range` needs: at most its
@@ -161,10 +177,14 @@ impl Signal {
     /// # Errors
     /// The first number of a segment that is out of range.
     pub fn validate(&self, field: &str, range: Range) -> Result<(), ParameterError> {
+        let curve = match &self.0 {
+            Values::Constant(value) => return Range { least: -range.most, ..range }.check(field, *value),
+            Values::Curve(curve) => curve,
+        };
         let size = Range { least: -range.most, ..range };
         let steep = Range { least: -STEEPEST * range.most, most: STEEPEST * range.most, unit: "" };
         let omega = Range { least: -TAU * FREQUENCY.most, most: TAU * FREQUENCY.most, unit: "rad/s" };
-        for Segment { from, c, sines } in &self.segments {
+        for Segment { from, c, sines } in &curve.segments {
             let of_segment = [("value", c[0], size), ("slope", c[1], steep), ("curvature", c[2], steep)];
             let of_sines = sines.iter().flat_map(|sine| {
                 [("amplitude", sine.amplitude, size), ("frequency", sine.omega, omega), ("phase", sine.phase, ANGLE)]
@@ -180,41 +200,38 @@ impl Signal {
         Ok(())
     }
 
-    /// Checks that all numbers of the signal are finite; errors call it `field`.
-    fn finite(&self, field: &str) -> Result<(), ParameterError> {
-        for s in &self.segments {
-            let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
-            if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
-                return Err(ParameterError::new(field, bad, "a signal of finite numbers"));
-            }
+    /// Its segments; none of a constant.
+    fn curve(&self) -> &[Segment] {
+        match &self.0 {
+            Values::Constant(_) => &[],
+            Values::Curve(curve) => &curve.segments,
         }
-        Ok(())
     }
 
     /// Memory of its segments \[byte\].
     pub fn memory(&self) -> usize {
-        let sines: usize = self.segments.iter().map(|s| s.sines.len()).sum();
-        self.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()
+        let Values::Curve(curve) = &self.0 else { return 0 };
+        let sines: usize = curve.segments.iter().map(|s| s.sines.len()).sum();
+        size_of::<Curve>() + curve.segments.len() * size_of::<Segment>() + sines * size_of::<Sine>()
     }
 
     /// Largest number of sinusoids that the signal adds to one interval; a held signal adds none.
     #[cfg(feature = "gpu")]
     pub(crate) fn most_terms(&self) -> usize {
-        if self.hold.is_some() { 0 } else { self.segments.iter().map(|s| s.sines.len()).max().unwrap_or(0) }
+        if self.hold().is_some() { 0 } else { self.curve().iter().map(|s| s.sines.len()).max().unwrap_or(0) }
     }
 
     /// Angular frequency of the fastest of its sines [rad/s]; 0 without any.
     pub fn fastest(&self) -> f64 {
-        self.segments.iter().flat_map(|s| &s.sines).map(|sine| sine.omega.abs()).fold(0.0, f64::max)
+        self.curve().iter().flat_map(|s| &s.sines).map(|sine| sine.omega.abs()).fold(0.0, f64::max)
     }
 
     /// Value at `t` \[s\], taking the right limit at jumps.
     pub fn value(&self, t: f64) -> f64 {
-        let t = self.sample_time(t);
-        let s = self.segment(t);
-        let d = (t - s.from).max(if s.from == self.segments[0].from { f64::NEG_INFINITY } else { 0.0 });
-        let waves: f64 = s.sines.iter().map(|q| q.amplitude * (q.omega * t + q.phase).sin()).sum();
-        s.c[0] + s.c[1] * d + s.c[2] * d * d + waves
+        match &self.0 {
+            Values::Constant(value) => *value,
+            Values::Curve(curve) => curve.value(t),
+        }
     }
 
     /// Whether the signal never changes.
@@ -222,7 +239,72 @@ impl Signal {
         let still = |s: &Segment| {
             s.c[1] == 0.0 && s.c[2] == 0.0 && s.sines.iter().all(|q| q.amplitude == 0.0 || q.omega == 0.0)
         };
-        self.segments.len() == 1 && still(&self.segments[0])
+        match self.curve() {
+            [] => true,
+            [one] => still(one),
+            _ => false,
+        }
+    }
+
+    /// How often it is sampled, if it is held [s].
+    pub(crate) fn hold(&self) -> Option<f64> {
+        if let Values::Curve(curve) = &self.0 { curve.hold } else { None }
+    }
+
+    /// How many times [`Signal::breaks`] adds before `end` [s], at most.
+    pub(crate) fn count_breaks(&self, end: f64) -> f64 {
+        match self.hold() {
+            _ if self.is_constant() => 0.0,
+            Some(h) => (end / h).ceil(),
+            None => self.curve().len() as f64,
+        }
+    }
+
+    /// Whether its break points are known to be those of `other`, so that they need be counted only once.
+    pub(crate) fn shares_breaks_with(&self, other: &Self) -> bool {
+        let held_alike = self.hold().is_some() && self.hold() == other.hold();
+        std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
+    }
+
+    /// Brings what is not in the signal itself into the caches.
+    pub(crate) fn prefetch(&self) {
+        if let Values::Curve(curve) = &self.0 {
+            prefetch(std::slice::from_ref(&**curve));
+        }
+    }
+
+    /// Adds the times in `[start, end)` at which the signal or its slope may jump.
+    pub(super) fn breaks(&self, start: f64, end: f64, out: &mut Vec<f64>) {
+        if self.is_constant() {
+            return;
+        }
+        match self.hold() {
+            Some(h) => out.extend(multiples(h, start, end)),
+            None => {
+                let segments = self.curve();
+                let first = segments.partition_point(|s| s.from <= start - SAME_TIME);
+                out.extend(segments[first..].iter().map(|s| s.from).take_while(|t| *t < end - SAME_TIME));
+            }
+        }
+    }
+
+    /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
+    pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
+        match &self.0 {
+            Values::Constant(value) => interval.c[slot][0] += scale * value,
+            Values::Curve(curve) => curve.add_to(start, length, scale, slot, interval),
+        }
+    }
+}
+
+impl Curve {
+    /// Value at `t` [s], taking the right limit at jumps.
+    fn value(&self, t: f64) -> f64 {
+        let t = self.sample_time(t);
+        let s = self.segment(t);
+        let d = (t - s.from).max(if s.from == self.segments[0].from { f64::NEG_INFINITY } else { 0.0 });
+        let waves: f64 = s.sines.iter().map(|q| q.amplitude * (q.omega * t + q.phase).sin()).sum();
+        s.c[0] + s.c[1] * d + s.c[2] * d * d + waves
     }
 
     fn sample_time(&self, t: f64) -> f64 {
@@ -234,47 +316,8 @@ impl Signal {
         &self.segments[after.max(1) - 1]
     }
 
-    /// How often it is sampled, if it is held [s].
-    pub(crate) const fn hold(&self) -> Option<f64> {
-        self.hold
-    }
-
-    /// How many times [`Signal::breaks`] adds before `end` [s], at most.
-    pub(crate) fn count_breaks(&self, end: f64) -> f64 {
-        match self.hold {
-            _ if self.is_constant() => 0.0,
-            Some(h) => (end / h).ceil(),
-            None => self.segments.len() as f64,
-        }
-    }
-
-    /// Whether its break points are known to be those of `other`, so that they need be counted only once.
-    pub(crate) fn shares_breaks_with(&self, other: &Self) -> bool {
-        let held_alike = self.hold.is_some() && self.hold == other.hold;
-        std::ptr::eq(self, other) || (held_alike && self.is_constant() == other.is_constant())
-    }
-
-    /// Brings the first segment into the caches.
-    pub(crate) fn prefetch(&self) {
-        prefetch(&self.segments[..1]);
-    }
-
-    /// Adds the times in `[start, end)` at which the signal or its slope may jump.
-    pub(super) fn breaks(&self, start: f64, end: f64, out: &mut Vec<f64>) {
-        if self.is_constant() {
-            return;
-        }
-        match self.hold {
-            Some(h) => out.extend(multiples(h, start, end)),
-            None => {
-                let first = self.segments.partition_point(|s| s.from <= start - SAME_TIME);
-                out.extend(self.segments[first..].iter().map(|s| s.from).take_while(|t| *t < end - SAME_TIME));
-            }
-        }
-    }
-
-    /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
-    pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
+    /// As [`Signal::add_to`].
+    fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
         if self.hold.is_some() {
             // The value is constant over the interval. It is taken in the middle, where rounding of the ends
             // cannot lead into the next period.
@@ -295,6 +338,22 @@ impl Signal {
         };
         interval.terms.extend(s.sines.iter().filter(|q| q.amplitude != 0.0).map(local));
     }
+}
+
+/// The same value at all times.
+const fn still(value: f64) -> Segment {
+    Segment { from: 0.0, c: [value, 0.0, 0.0], sines: Vec::new() }
+}
+
+/// Checks that all numbers of segments are finite.
+fn finite(segments: &[Segment]) -> Result<(), ParameterError> {
+    for s in segments {
+        let sines = s.sines.iter().flat_map(|q| [q.amplitude, q.omega, q.phase]);
+        if let Some(bad) = sines.chain(s.c).chain([s.from]).find(|v| !v.is_finite()) {
+            return Err(ParameterError::new("signal", bad, "a signal of finite numbers"));
+        }
+    }
+    Ok(())
 }
 
 /// The multiples of `period` [s] in `[start, end)`.
