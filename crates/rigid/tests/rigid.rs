@@ -466,8 +466,9 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
     for (k, (problem, found)) in problems.iter().zip(&found).enumerate() {
         assert!(found.termination == Termination::Solved && problem.residual(&found.p) <= 1e-6, "{k}: {found:?}");
     }
+    // Rounding decides some of them: 86 are in single precision on the CPU, 75 on SwiftShader.
     let of_cpu = in_single(&blocks::solve_all::<f32>(&problems));
-    assert!(of_cpu > 60 && in_single(&found).abs_diff(of_cpu) <= 8, "{} and {of_cpu} of 200", in_single(&found));
+    assert!(of_cpu > 60 && in_single(&found).abs_diff(of_cpu) <= 16, "{} and {of_cpu} of 200", in_single(&found));
     for k in [0, 7, 33, 151] {
         assert_eq!(gpu().solve_contacts(&problems[k..=k]).unwrap()[0], found[k], "{k}");
     }
@@ -488,7 +489,8 @@ fn caught(edit: fn(String) -> String) {
     let wrong = bristle::Gpu::with_edit(bristle::Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
     let wrong = RigidGpu::new(&wrong);
     let (right, wrong) = (others(gpu()), others(&wrong));
-    assert!(right <= 3, "the right kernel: {right} of {}", problems.len());
+    // On lavapipe 1, on SwiftShader 5; wrong kernels have 8 to 42.
+    assert!(right <= 6, "the right kernel: {right} of {}", problems.len());
     assert!(wrong > 6, "the comparison lets it pass: {wrong} of {}", problems.len());
 }
 
