@@ -217,6 +217,17 @@ impl Batch {
         &self.contacts
     }
 
+    /// The contacts as they start, with the inputs that they came with.
+    pub fn first(&self) -> &[Contact] {
+        &self.first
+    }
+
+    /// The contacts as they start, of a batch that is not wanted any more.
+    #[must_use]
+    pub fn into_first(self) -> Vec<Contact> {
+        self.first
+    }
+
     /// Time of a contact since its start \[s\].
     ///
     /// # Panics
@@ -511,8 +522,16 @@ impl Batch {
     /// # Errors
     /// No such contact, or a device that fails.
     pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
-        self.check(contact)?;
-        self.stepper.bristles(contact, &self.contacts[contact])
+        Ok(self.bristles_of(from_ref(&contact))?.remove(0))
+    }
+
+    /// [`Batch::bristles`] of several contacts, which a GPU reads together.
+    ///
+    /// # Errors
+    /// As [`Batch::bristles`].
+    pub fn bristles_of(&mut self, contacts: &[usize]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
+        contacts.iter().try_for_each(|k| self.check(*k))?;
+        self.stepper.bristles(contacts, &self.contacts)
     }
 
     /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch frame)
@@ -570,11 +589,12 @@ impl Batch {
         self.start_over(contact)
     }
 
-    /// Whether `new` can take the place of a contact by [`Batch::replace`]: on the CPU a contact of the same
-    /// law and model, of about as many cells, and of the same limit surface; on a GPU none.
+    /// Whether `new` can take the place of a contact by [`Batch::replace`]: a contact of the same law and
+    /// model, of the same limit surface and of about as many cells. On a GPU a grid has as many cells, and no
+    /// other contact shares its map, unless the map is the same.
     #[must_use]
     pub fn takes(&self, contact: usize, new: &Contact) -> bool {
-        contact < self.len() && self.stepper.takes(&self.contacts[contact], new)
+        contact < self.len() && self.stepper.takes(contact, &self.contacts[contact], new)
     }
 
     /// Puts other contacts in the places of some, at their start: time 0, with the inputs that they come
@@ -592,7 +612,7 @@ impl Batch {
             self.check(contact)?;
             new.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
             if !self.takes(contact, new) {
-                let accepted = "one of the law, model, limit surface and number of cells of the place, on the CPU";
+                let accepted = "one of the law, model, limit surface and number of cells of the place";
                 let error = ParameterError::new("by", "another contact", accepted);
                 return Err(EngineError::Parameter { contact, error });
             }

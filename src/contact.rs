@@ -527,7 +527,7 @@ impl Contact {
 
     /// Indices into the map of the cells of a grid that carry pressure under some normal force or in some
     /// frame; none for a reduced bristle.
-    pub(crate) fn cells_ever_active(&self) -> Vec<usize> {
+    pub fn cells_ever_active(&self) -> Vec<usize> {
         if !self.model.is_grid() {
             return Vec::new();
         }

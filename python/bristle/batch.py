@@ -9,13 +9,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from . import _bristle
-from ._arrays import Floats, doubles, indices, known, over, shown
+from ._arrays import Floats, doubles, indices, known, over, refuse_masked, shown
 from .errors import ParameterError
 from .scenario import Scenario
 
@@ -194,26 +194,40 @@ class Batch:
         names = (n for n, _ in self._scenario._core.parameters(0, self._seed))
         return self._core.parameter(known("name", name, names))
 
-    def reset(self, ids: Any = None, seed: int | None = None) -> None:
-        """Puts contacts back to their start: time 0, with the inputs of the scenario.
+    def reset(self, ids: Any = None, seed: Any = None, *, pose: Any = None, twist: Any = None) -> None:
+        """Puts contacts back to their start: time 0, with the inputs of the scenario. Other contacts are not touched.
 
         Args:
             ids: indices, or a mask of nsim booleans; all if None.
-            seed: draws the parameters of these contacts anew, expanded ones as well. Without a seed they keep
-                their parameters, except those that an expanded array changes.
+            seed: draws the parameters of these contacts anew, expanded ones as well: an integer, or an array (ids,) of
+                integers, one for each. Without a seed they keep their parameters, except those that an expanded array
+                changes.
+            pose: (3,) or (ids, 3), the initial pose [m, m, rad] in place of the one that is drawn. The contacts keep
+                it in later resets without a seed.
+            twist: (3,) or (ids, 3), the initial twist of a free body at its centre of mass [m/s, m/s, rad/s], likewise.
 
         Raises:
             ParameterError, ScenarioError: an index or a value out of range; a new patch of another number of cells,
                 unless all contacts are reset. Nothing is reset then.
         """
         chosen = indices(ids, self._nsim)
-        if seed is not None:
-            seed = _integer("seed", seed, 0, 2**63 - 1)
-        self._core.reset(chosen, seed, self._parameters())
-        if seed is not None:
-            rows: Any = slice(None) if chosen is None else chosen
+        rows = self._nsim if chosen is None else len(chosen)
+        seeds = None if seed is None else _seeds(seed, rows)
+        given = [*self._initial("pose", pose, rows), *self._initial("twist", twist, rows)]
+        self._core.reset(chosen, seeds, given, self._parameters())
+        if seeds is not None or given:
+            at: Any = slice(None) if chosen is None else chosen
             for name, array in self._expanded.items():
-                array[rows] = self._core.parameter(name, chosen)
+                array[at] = self._core.parameter(name, chosen)
+
+    def _initial(self, name: str, value: Any, rows: int) -> list[tuple[str, Floats]]:
+        """Columns (rows,) of an initial pose or twist, by the names of the parameters."""
+        if value is None:
+            return []
+        if name == "twist" and "twist.vx" in self._scenario.inputs:
+            raise ParameterError(name, shown(value), "None: the twist of these contacts is an input")
+        array = np.broadcast_to(over(name, value, rows, 1, (3,))[:, 0, :], (rows, 3))
+        return [(f"initial.{name}.{i}", np.ascontiguousarray(array[:, i])) for i in range(3)]
 
     # Time.
 
@@ -356,6 +370,78 @@ class Batch:
         """(nsim,), uint64: integration steps that each contact has taken."""
         self._start()
         return self._core.status()[1]
+
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """(nsim,), bool: contacts that have left, as ``stop_when`` of the scenario says, judged after every step. They
+        stay where they are until they are reset.
+        """
+        return self._core.left()
+
+    @overload
+    def read(  # type: ignore[overload-overlap]
+        self, names: str, ids: Any = None, out: MutableMapping[str, Any] | None = None, dtype: DTypeLike = ...
+    ) -> NDArray[Any]: ...
+    @overload
+    def read(
+        self, names: Iterable[str], ids: Any = None, out: MutableMapping[str, Any] | None = None, dtype: DTypeLike = ...
+    ) -> dict[str, NDArray[Any]]: ...
+    def read(
+        self,
+        names: str | Iterable[str],
+        ids: Any = None,
+        out: MutableMapping[str, Any] | None = None,
+        dtype: DTypeLike = np.float32,
+    ) -> NDArray[Any] | dict[str, NDArray[Any]]:
+        """Observations of contacts now, the same numbers as the data sets have at the same times (docs/datasets.md).
+
+        Quantities of :meth:`rollout` (``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``,
+        ``time``), and
+
+        - ``displacement`` [m]: how far the body's point that was at the centre of pressure has moved from its start;
+          ``rotation`` [rad]: how far the body has turned;
+        - ``since_slip`` [s]: time since a read, or a sample of a rollout, last saw bristles with 99 % of the normal
+          force slip; 0 while they do, -1 if none has;
+        - ``margin`` [-]: what is left to slip, ``1 - 1/k``, where ``k`` times the wrench makes the patch slip;
+        - ``tactile`` [N]: normal force on every cell (rows, columns), bottom row first;
+        - ``shear`` [N]: friction of every cell on the body (rows, columns, 2), in the axes of the patch;
+          ``cell_nearness`` [-]: length of every bristle over its limit (rows, columns); of grids of bristles alone.
+
+        All are NaN after a failure.
+
+        Args:
+            names: one name, or several.
+            ids: indices or a mask; all contacts if None.
+            out: arrays to write to, by name: C-contiguous, float32 or float64, of the shapes (ids, ..) above.
+            dtype: float32 or float64, of new arrays.
+
+        Returns:
+            The array of one name, or a dictionary of arrays (ids, ..).
+
+        Raises:
+            ParameterError: a name, an index or an array that is not accepted, images of contacts with grids of several
+                sizes, or ``shear`` of a reduced model.
+        """
+        chosen = indices(ids, self._nsim)
+        rows = self._nsim if chosen is None else len(chosen)
+        listed = [names] if isinstance(names, str) else list(names)
+        known_names = [*_WIDTHS, *_bristle.OBSERVATIONS]
+        listed = [known("names", name, known_names) for name in listed]
+        kind = np.dtype(dtype)
+        if kind not in (np.float32, np.float64):
+            raise ParameterError("dtype", shown(dtype), "float32 or float64")
+        made: dict[str, NDArray[Any]] = {}
+        nx, ny = self._core.cells() if {"tactile", "shear", "cell_nearness"} & set(listed) else (0, 0)
+        images: dict[str, tuple[int, ...]] = {"tactile": (ny, nx), "cell_nearness": (ny, nx), "shear": (ny, nx, 2)}
+        for name in listed:
+            width = _WIDTHS.get(name, 1)
+            shape = (rows, *images.get(name, (width,) if width > 1 else ()))
+            _bristle.check_memory(f"{name} of {rows} contacts", kind.itemsize * math.prod(shape))
+            made[name] = np.empty(shape, kind) if out is None else _given(out, name, shape, (np.float32, np.float64))
+        self._start()
+        if rows > 0:
+            self._core.observe(chosen, [(name, array.reshape(rows, -1)) for name, array in made.items()])
+        return made[listed[0]] if isinstance(names, str) else made
 
     def bristles(self, contact: int) -> Floats:
         """(bristles, 2): states ``zeta = sigma0 z`` [-] of the bristles of a contact, in the axes of the patch, in the
@@ -538,6 +624,20 @@ def _integer(name: str, value: Any, low: int, high: int) -> int:
     return number
 
 
+def _seeds(seed: Any, rows: int) -> NDArray[np.uint64]:
+    """A seed for all, or one for each."""
+    array = np.asarray(seed)
+    refuse_masked("seed", seed)
+    if array.ndim == 0:
+        return np.array([_integer("seed", seed if array.dtype == object else array[()], 0, 2**63 - 1)], np.uint64)
+    if array.shape != (rows,) or array.dtype.kind not in "iu":
+        raise ParameterError("seed", shown(array), f"an integer, or an array of {rows} integers")
+    low, high = (0, 0) if array.size == 0 else (int(array.min()), int(array.max()))
+    if low < 0 or high > 2**63 - 1:
+        raise ParameterError("seed", low if low < 0 else high, "integers from 0 to 2^63 - 1")
+    return array.astype(np.uint64)
+
+
 def _interval(name: str, value: Any) -> float:
     array = doubles(name, value)
     number = float(array) if array.ndim == 0 else math.nan
@@ -546,11 +646,14 @@ def _interval(name: str, value: Any) -> float:
     return number
 
 
-def _given(out: MutableMapping[str, Floats], name: str, shape: tuple[int, ...]) -> Floats:
+def _given(
+    out: MutableMapping[str, Any], name: str, shape: tuple[int, ...], kinds: tuple[Any, ...] = (np.float64,)
+) -> NDArray[Any]:
     array = out.get(name)
-    accepted = f"a C-contiguous float64 array of shape {shape} that can be written to"
+    types = " or ".join(np.dtype(kind).name for kind in kinds)
+    accepted = f"a C-contiguous {types} array of shape {shape} that can be written to"
     if not isinstance(array, np.ndarray):
         raise ParameterError(f"out.{name}", shown(array), accepted)
-    if array.shape != shape or array.dtype != np.float64 or not (array.flags.c_contiguous and array.flags.writeable):
+    if array.shape != shape or array.dtype not in kinds or not (array.flags.c_contiguous and array.flags.writeable):
         raise ParameterError(f"out.{name}", shown(array), accepted)
     return array

@@ -1,9 +1,9 @@
 //! The core of the class `Batch` of Python: contacts of a scenario, which are put on an engine when they are
 //! first needed.
 //!
-//! The seed and the given numbers of each contact are kept, so that a reset can draw some contacts anew. On
-//! the CPU these come in the places of the old ones; where they do not fit, and on a GPU, the reset makes a
-//! new batch, which takes over the state of the other contacts.
+//! The seed and the given numbers of each contact are kept, so that a reset can draw some contacts anew. They
+//! come in the places of the old ones. Where they do not fit (another number of cells, another limit surface)
+//! the reset makes a new batch, which takes over the state of the other contacts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,37 +12,28 @@ use std::time::{Duration, Instant};
 use bristle::batch::check_memory;
 use bristle::error::ParameterError;
 use bristle::{
-    Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Snapshot, Stepping, pool,
+    Batch, Choice, Contact, Cpu, DeviceError, Engine, EngineError, EngineInfo, Gpu, Input, Snapshot, Stepping,
 };
 use bristle_scenario::{Precision, Scenario};
-use rayon::prelude::*;
 
-use crate::drive::{Control, Pace};
+use crate::draw::{Change, Origin, Source};
+use crate::drive::{Control, Pace, Told};
 use crate::errors::Failure;
+use crate::watch::Watch;
 
 /// Number of contacts from which the memory of many is estimated.
 const FEW: usize = 4;
-/// What contacts are made of is there so many times: as they start here, and twice in their batch.
-const COPIES: u64 = 3;
-
-/// From what a contact is drawn.
-#[derive(Clone, Default)]
-pub struct Origin {
-    pub seed: u64,
-    /// Numbers that are given in place of drawn ones.
-    pub given: Vec<(String, f64)>,
-}
+/// What contacts are made of is there so many times in their batch: as they start, and as they are.
+const COPIES: u64 = 2;
 
 /// Contacts, and all that they are made of.
 pub struct Contacts {
-    scenario: Arc<Scenario>,
+    source: Source,
     engine: Box<dyn Engine>,
     stepping: Stepping,
-    /// Whether pressure maps may be replaced.
-    frames: bool,
     origins: Vec<Origin>,
-    /// The contacts as they start.
-    first: Vec<Contact>,
+    /// The contacts as they start, until they are on their engine.
+    drawn: Vec<Contact>,
     /// The values of expanded parameters that the contacts have.
     expanded: BTreeMap<String, Vec<f64>>,
     /// Parameters of all contacts that were asked for, kept for the next time.
@@ -50,6 +41,10 @@ pub struct Contacts {
     batch: Option<Batch>,
     /// What was before the contacts were put on their engine, if no call has been done since.
     fresh: Option<Before>,
+    /// When each contact was last seen to slip as a whole [s]; NaN if it was not.
+    pub slid: Vec<f64>,
+    /// Contacts that may leave, if the scenario says when.
+    pub watch: Option<Watch>,
     /// Where a call that is interrupted goes back to: it is kept, so that it takes no memory anew.
     undo: Snapshot,
     pub pace: Pace,
@@ -57,6 +52,18 @@ pub struct Contacts {
     pub busy: Duration,
     /// The numbers of all contacts.
     pub all: Vec<usize>,
+}
+
+/// How contacts start again.
+pub struct Restart<'a> {
+    /// Which.
+    pub list: &'a [usize],
+    /// From what they are drawn anew, if they are: a seed for all, or one for each of the list.
+    pub seeds: Option<&'a [u64]>,
+    /// Numbers for each of the list, by name, in place of those that are drawn.
+    pub given: Vec<(&'a str, &'a [f64])>,
+    /// The values that expanded parameters now have, of all contacts.
+    pub expanded: &'a [(String, &'a [f64])],
 }
 
 /// What the start of contacts has changed: those that were drawn with given numbers.
@@ -105,30 +112,31 @@ impl Contacts {
             return Err(ParameterError::new("nsim", 0, "an integer >= 1").into());
         }
         let engine = open(device, scenario.spec().precision)?;
+        let watch = Watch::new(scenario.plan().stop_when);
         let mut contacts = Self {
             stepping: scenario.plan().stepping(),
-            scenario,
+            source: Source { scenario, frames },
             engine,
-            frames,
             origins: Vec::new(),
-            first: Vec::new(),
+            drawn: Vec::new(),
             expanded: BTreeMap::new(),
             columns: BTreeMap::new(),
             batch: None,
             fresh: None,
+            slid: Vec::new(),
+            watch,
             undo: Snapshot::default(),
             pace: Pace::new(),
             busy: Duration::ZERO,
             all: Vec::new(),
         };
         if nsim > FEW {
-            let few: Vec<usize> = (0..FEW).collect();
-            let few = contacts.draw(&vec![Origin { seed, given: Vec::new() }; FEW], &few)?;
+            let few = (0..FEW).map(|k| contacts.source.one(k, seed, &[])).collect::<Result<Vec<_>, _>>()?;
             check_memory(&few, nsim, COPIES)?;
         }
         contacts.origins = vec![Origin { seed, given: Vec::new() }; nsim];
         contacts.all = (0..nsim).collect();
-        contacts.first = contacts.draw(&contacts.origins, &contacts.all)?;
+        contacts.drawn = contacts.source.all(&contacts.origins)?;
         Ok(contacts)
     }
 
@@ -148,70 +156,32 @@ impl Contacts {
         self.batch.is_some()
     }
 
+    /// The contacts as they start.
+    pub fn first(&self) -> &[Contact] {
+        self.batch.as_ref().map_or(&self.drawn, Batch::first)
+    }
+
     /// Columns and rows of the grid of contact 0.
     pub fn cells(&self) -> [usize; 2] {
-        let grid = self.first[0].patch.grid();
+        let grid = self.first()[0].patch.grid();
         [grid.nx, grid.ny]
     }
 
     /// The input with a name, if the contacts take it.
     pub fn input(&self, name: &str) -> Result<Input, Failure> {
-        let body = &self.first[0].body;
+        let body = &self.first()[0].body;
         let takes = |input: &Input| crate::scenario::takes(body, *input) && crate::scenario::name_of(*input) == name;
         let accepted = || ParameterError::new("control", name, "an input of the scenario's kind of body");
         Input::ALL.into_iter().find(takes).ok_or_else(|| accepted().into())
     }
 
-    /// Draws the contacts of a list, in parallel; `origins` are those of the list.
-    fn draw(&self, origins: &[Origin], list: &[usize]) -> Result<Vec<Contact>, Failure> {
-        let (scenario, frames) = (&*self.scenario, self.frames);
-        let one = |(Origin { seed, given }, k): (&Origin, &usize)| {
-            let mut contact = scenario.variant(*k as u64, *seed, given)?;
-            if frames {
-                contact.patch = Arc::new((*contact.patch).clone().with_frames());
-                if !contact.patch.takes_frames() {
-                    let accepted = "False for a map that follows the normal force or recorded frames";
-                    return Err(Failure::Parameter(ParameterError::new("frames", "True", accepted), Some(*k)));
-                }
-            }
-            Ok(contact)
-        };
-        pool::run(|| origins.par_iter().zip(list).map(one).collect())
-    }
-
-    /// The parameters `names` of the contacts of a list, a row for each; NaN where a contact has no such
-    /// number.
-    fn drawn(&self, names: &[&str], list: &[usize]) -> Result<Vec<Vec<f64>>, Failure> {
-        let (scenario, origins) = (&*self.scenario, &self.origins);
-        let one = |k: &usize| {
-            let Origin { seed, given } = &origins[*k];
-            let numbers: BTreeMap<String, f64> =
-                scenario.variant_parameters(*k as u64, *seed, given)?.into_iter().collect();
-            Ok(names.iter().map(|name| numbers.get(*name).copied().unwrap_or(f64::NAN)).collect())
-        };
-        pool::run(|| list.par_iter().map(one).collect())
-    }
-
     /// A parameter of all contacts; NaN where a contact has no such number.
     pub fn parameter(&mut self, name: &str) -> Result<&[f64], Failure> {
         if !self.columns.contains_key(name) {
-            let column = self.drawn(&[name], &self.all)?.concat();
+            let column = self.source.column(name, &self.origins)?;
             self.columns.insert(name.to_owned(), column);
         }
         Ok(&self.columns[name])
-    }
-
-    /// Draws the parameters that were asked for anew, of contacts whose origin has changed.
-    fn renew_columns(&mut self, changed: &[usize]) -> Result<(), Failure> {
-        let names: Vec<&str> = self.columns.keys().map(String::as_str).collect();
-        if names.is_empty() || changed.is_empty() {
-            return Ok(());
-        }
-        let rows = self.drawn(&names, changed)?;
-        for (n, column) in self.columns.values_mut().enumerate() {
-            changed.iter().zip(&rows).for_each(|(k, row)| column[*k] = row[n]);
-        }
-        Ok(())
     }
 
     /// A parameter that may be changed: its present values.
@@ -221,7 +191,7 @@ impl Contacts {
         let can_be_given = values.iter().position(|v| !v.is_nan()).is_some_and(|k| {
             let mut origin = self.origins[k].clone();
             origin.give(name, values[k]);
-            self.scenario.variant_parameters(k as u64, origin.seed, &origin.given).is_ok()
+            self.source.gives(k, &origin)
         });
         if !can_be_given {
             let accepted = "a number that the contacts are drawn with, not one that follows from others";
@@ -231,35 +201,74 @@ impl Contacts {
         Ok(values)
     }
 
-    /// Puts contacts of a list back to their start: drawn anew with a `seed` or, without one, with the values
-    /// that `expanded` now has for them.
-    pub fn reset(&mut self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
-        let (changed, origins) = self.changes(list, seed, expanded);
-        let drawn = self.draw(&origins, &changed)?;
-        if let Some(batch) = &mut self.batch
-            && changed.iter().zip(&drawn).all(|(k, contact)| batch.takes(*k, contact))
-        {
-            batch.replace(&changed, &drawn)?;
-            if changed.len() < list.len() {
-                batch.reset(list)?;
+    /// Puts contacts back to their start.
+    pub fn reset(&mut self, restart: &Restart<'_>) -> Result<(), Failure> {
+        let changes = self.changes(restart);
+        let (list, drawn) = (restart.list, self.source.some(&changes, &self.columns)?);
+        let places: Vec<usize> = changes.iter().map(|change| change.k).collect();
+        let (drawn, numbers): (Vec<Contact>, Vec<Vec<f64>>) = drawn.into_iter().map(|d| (d.contact, d.numbers)).unzip();
+        match &mut self.batch {
+            None => places.iter().zip(drawn).for_each(|(k, contact)| self.drawn[*k] = contact),
+            Some(batch) if places.iter().zip(&drawn).all(|(k, contact)| batch.takes(*k, contact)) => {
+                batch.replace(&places, &drawn)?;
+                if changes.len() < list.len() {
+                    batch.reset(list)?;
+                }
             }
-        } else if let Some(batch) = &mut self.batch {
-            // The others go on in a new batch where they are.
-            let mut first = self.first.clone();
-            changed.iter().zip(&drawn).for_each(|(k, contact)| first[*k] = contact.clone());
-            let mut new = self.engine.batch(first, self.stepping)?;
-            if changed.len() < self.all.len() {
-                new.restore(&batch.save()?)?;
+            Some(batch) => {
+                // The others go on in a new batch where they are.
+                let mut first = batch.first().to_vec();
+                places.iter().zip(drawn).for_each(|(k, contact)| first[*k] = contact);
+                let mut new = self.engine.batch(first, self.stepping)?;
+                if changes.len() < self.all.len() {
+                    new.restore(&batch.save()?)?;
+                }
+                new.reset(list)?;
+                *batch = new;
             }
-            new.reset(list)?;
-            *batch = new;
         }
-        for (k, (contact, origin)) in changed.iter().zip(drawn.into_iter().zip(origins)) {
-            (self.first[*k], self.origins[*k]) = (contact, origin);
+        if !self.slid.is_empty() {
+            list.iter().for_each(|k| self.slid[*k] = f64::NAN);
         }
-        self.renew_columns(&changed)?;
-        if seed.is_none() {
-            self.note(list, expanded);
+        self.watch.iter_mut().for_each(|watch| watch.forget(list));
+        for (change, numbers) in changes.into_iter().zip(numbers) {
+            self.columns.values_mut().zip(numbers).for_each(|(column, number)| column[change.k] = number);
+            self.origins[change.k] = change.origin;
+        }
+        self.note(restart)
+    }
+
+    /// The contacts that a restart draws anew.
+    fn changes(&self, restart: &Restart<'_>) -> Vec<Change> {
+        let Restart { list, seeds, given, expanded } = restart;
+        let changed = list.iter().enumerate().filter_map(|(i, &k)| {
+            let own = || self.origins[k].clone();
+            let mut origin =
+                seeds.map(|seeds| Origin { seed: seeds[if seeds.len() == 1 { 0 } else { i }], given: vec![] });
+            if origin.is_none() {
+                for (name, values) in *expanded {
+                    if self.expanded.get(name).is_some_and(|old| old[k].to_bits() != values[k].to_bits()) {
+                        origin.get_or_insert_with(own).give(name, values[k]);
+                    }
+                }
+            }
+            for (name, values) in given {
+                origin.get_or_insert_with(own).give(name, values[i]);
+            }
+            Some(Change { k, origin: origin? })
+        });
+        changed.collect()
+    }
+
+    /// Notes the values that expanded parameters have after a restart.
+    fn note(&mut self, restart: &Restart<'_>) -> Result<(), Failure> {
+        let Restart { list, seeds, given, expanded } = restart;
+        if seeds.is_none() && given.is_empty() {
+            for (name, values) in *expanded {
+                if let Some(own) = self.expanded.get_mut(name) {
+                    list.iter().for_each(|k| own[*k] = values[*k]);
+                }
+            }
             return Ok(());
         }
         // Expanded parameters were asked for, so that each has a column unless the start has changed some.
@@ -272,54 +281,33 @@ impl Contacts {
         Ok(())
     }
 
-    /// [`Contacts::reset`] of all contacts.
-    pub fn reset_all(&mut self, seed: Option<u64>, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
-        self.reset(&self.all.clone(), seed, expanded)
-    }
-
-    /// The contacts of a list that are drawn anew, and from what.
-    fn changes(&self, list: &[usize], seed: Option<u64>, expanded: &[(String, &[f64])]) -> (Vec<usize>, Vec<Origin>) {
-        let changed = list.iter().filter_map(|&k| {
-            if let Some(seed) = seed {
-                return Some((k, Origin { seed, given: Vec::new() }));
-            }
-            let mut origin = None;
-            for (name, values) in expanded {
-                if self.expanded.get(name).is_some_and(|old| old[k].to_bits() != values[k].to_bits()) {
-                    origin.get_or_insert_with(|| self.origins[k].clone()).give(name, values[k]);
-                }
-            }
-            Some((k, origin?))
-        });
-        changed.unzip()
-    }
-
-    fn note(&mut self, list: &[usize], expanded: &[(String, &[f64])]) {
-        for (name, values) in expanded {
-            if let Some(own) = self.expanded.get_mut(name) {
-                list.iter().for_each(|k| own[*k] = values[*k]);
-            }
-        }
-    }
-
     /// Puts the contacts on their engine, if they are not there, with the values that `expanded` now has.
     pub fn start(&mut self, expanded: &[(String, &[f64])]) -> Result<(), Failure> {
         if self.batch.is_some() {
             return Ok(());
         }
-        let (changed, origins) = self.changes(&self.all, None, expanded);
-        let drawn = self.draw(&origins, &changed)?;
-        let replaced = changed.into_iter().zip(drawn.into_iter().zip(origins)).map(|(k, (contact, origin))| {
-            (k, std::mem::replace(&mut self.first[k], contact), std::mem::replace(&mut self.origins[k], origin))
+        let all = std::mem::take(&mut self.all);
+        let restart = Restart { list: &all, seeds: None, given: Vec::new(), expanded };
+        let started = self.start_with(&restart);
+        self.all = all;
+        started
+    }
+
+    fn start_with(&mut self, restart: &Restart<'_>) -> Result<(), Failure> {
+        let changes = self.changes(restart);
+        let drawn = self.source.some(&changes, &self.columns)?;
+        let replaced = changes.into_iter().zip(drawn).map(|(Change { k, origin }, drawn)| {
+            let before = std::mem::replace(&mut self.drawn[k], drawn.contact);
+            (k, before, std::mem::replace(&mut self.origins[k], origin))
         });
         let before = Before { contacts: replaced.collect(), expanded: self.expanded.clone() };
         self.columns.clear();
-        let all = std::mem::take(&mut self.all);
-        self.note(&all, expanded);
-        self.all = all;
-        match self.engine.batch(self.first.clone(), self.stepping) {
+        self.note(restart)?;
+        match self.engine.batch(std::mem::take(&mut self.drawn), self.stepping) {
             Ok(batch) => (self.batch, self.fresh) = (Some(batch), Some(before)),
             Err(e) => {
+                // The engine has kept none.
+                self.drawn = self.source.all(&self.origins)?;
                 self.put_back(before);
                 return Err(e.into());
             }
@@ -330,7 +318,7 @@ impl Contacts {
     /// The end of a call. If the first one after the start was refused, the contacts have not been started.
     fn settle(&mut self, is_refused: bool) {
         if let (Some(before), true) = (self.fresh.take(), is_refused) {
-            self.batch = None;
+            self.drawn = self.batch.take().map(Batch::into_first).unwrap_or_default();
             self.put_back(before);
         }
     }
@@ -339,13 +327,13 @@ impl Contacts {
         self.expanded = before.expanded;
         self.columns.clear();
         for (k, contact, origin) in before.contacts {
-            (self.first[k], self.origins[k]) = (contact, origin);
+            (self.drawn[k], self.origins[k]) = (contact, origin);
         }
     }
 
     /// Draws the contacts from other origins, before they are on the engine.
     pub fn set_origins(&mut self, origins: Vec<Origin>) -> Result<(), Failure> {
-        self.first = self.draw(&origins, &self.all)?;
+        self.drawn = self.source.all(&origins)?;
         self.origins = origins;
         self.columns.clear();
         Ok(())
@@ -368,9 +356,21 @@ impl Contacts {
     pub fn go_their_own_way(&self, controls: &[Control<'_>]) -> bool {
         let is_plain = |control: &Control<'_>| !matches!(control.input, Input::MuC | Input::MuS);
         self.engine.info().engine == "cpu"
+            && self.watch.is_none()
             && controls.iter().all(is_plain)
-            && self.first.iter().all(|contact| contact.patch.rule().is_none())
+            && self.first().iter().all(|contact| contact.patch.rule().is_none())
             && self.all.iter().all(|k| self.time(*k) == self.time(0))
+    }
+
+    /// [`Told::step`] of those contacts that have not left.
+    pub fn step(&mut self, told: &Told<'_>, [named, moved]: [&[usize]; 2], dt: f64, at: usize) -> Result<(), Failure> {
+        let there = self.watch.as_ref().map(|watch| watch.there(moved));
+        let moved = there.as_deref().unwrap_or(moved);
+        told.step(self.parts()?, [named, moved], dt, at)?;
+        if let (Some(watch), Some(batch)) = (&mut self.watch, &mut self.batch) {
+            watch.look(batch, moved)?;
+        }
+        Ok(())
     }
 
     /// What a call that lets time pass works on.
@@ -388,16 +388,6 @@ impl Contacts {
         self.pace.note(0.0, began.elapsed());
         self.busy += began.elapsed();
         Ok(out)
-    }
-}
-
-impl Origin {
-    /// Gives a number, in place of one that was given before.
-    fn give(&mut self, name: &str, value: f64) {
-        match self.given.iter_mut().find(|(other, _)| other == name) {
-            Some((_, old)) => *old = value,
-            None => self.given.push((name.to_owned(), value)),
-        }
     }
 }
 

@@ -8,14 +8,16 @@ use bristle::error::ParameterError;
 use bristle::{Batch, EngineError, Snapshot, Twist};
 use numpy::{
     PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
-    PyReadwriteArray3, PyUntypedArrayMethods,
+    PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
-use crate::batch::{Contacts, Origin, Shared};
+use crate::batch::{Contacts, Restart, Shared};
+use crate::draw::Origin;
 use crate::drive::{Control, Frames, Told};
 use crate::errors::Failure;
+use crate::observe::Numbers;
 use crate::scenario::PyScenario;
 
 /// Arrays of expanded parameters by name.
@@ -159,19 +161,22 @@ impl Core {
         py.detach(|| self.0.lock()?.start(&expanded))
     }
 
-    /// Puts contacts back to their start.
+    /// Puts contacts back to their start: drawn anew from a seed or one for each, and with given numbers.
     fn reset(
         &self,
         py: Python<'_>,
         ids: Option<PyReadonlyArray1<'_, usize>>,
-        seed: Option<u64>,
+        seeds: Option<PyReadonlyArray1<'_, u64>>,
+        given: Expanded<'_>,
         expanded: Expanded<'_>,
     ) -> Result<(), Failure> {
-        let (ids, expanded) = (ids.as_ref().map(slice).transpose()?, pairs(&expanded)?);
+        let (ids, seeds) = (ids.as_ref().map(slice).transpose()?, seeds.as_ref().map(slice).transpose()?);
+        let (given, expanded) = (pairs(&given)?, pairs(&expanded)?);
         py.detach(|| {
-            self.0.call(|contacts| match ids {
-                Some(ids) => contacts.reset(ids, seed, &expanded),
-                None => contacts.reset_all(seed, &expanded),
+            self.0.call(|contacts| {
+                let all = if ids.is_none() { contacts.all.clone() } else { Vec::new() };
+                let given = given.iter().map(|(name, values)| (name.as_str(), *values)).collect();
+                contacts.reset(&Restart { list: ids.unwrap_or(&all), seeds, given, expanded: &expanded })
             })
         })
     }
@@ -200,9 +205,8 @@ impl Core {
                 });
                 let all = contacts.all.clone();
                 let (named, moved) = (ids.unwrap_or(&all), moved.as_deref().unwrap_or(&all));
-                let parts = contacts.parts()?;
-                told.check(parts.batch, named, dt, 1)?;
-                let done = told.step(parts, [named, moved], dt, 0);
+                told.check(contacts.batch()?, named, dt, 1)?;
+                let done = contacts.step(&told, [named, moved], dt, 0);
                 contacts.busy += began.elapsed();
                 done
             })
@@ -245,7 +249,7 @@ impl Core {
                 record(contacts, &mut rows, 0, nstep / every + 1)?;
                 for interval in 0..nstep {
                     let began = Instant::now();
-                    let done = told.step(contacts.parts()?, [&all, &all], dt, interval);
+                    let done = contacts.step(&told, [&all, &all], dt, interval);
                     contacts.busy += began.elapsed();
                     done?;
                     if (interval + 1) % every == 0 {
@@ -270,6 +274,44 @@ impl Core {
             })
         })?;
         Ok(PyArray1::from_vec(py, values).reshape([n, width])?)
+    }
+
+    /// Writes quantities of contacts to arrays [contacts, numbers] in single or double precision, by name.
+    fn observe(
+        &self,
+        py: Python<'_>,
+        ids: Option<PyReadonlyArray1<'_, usize>>,
+        arrays: Vec<(String, Bound<'_, PyAny>)>,
+    ) -> Result<(), Failure> {
+        let ids = ids.as_ref().map(slice).transpose()?;
+        let mut singles: Vec<(usize, PyReadwriteArray2<'_, f32>)> = Vec::new();
+        let mut doubles: Vec<(usize, PyReadwriteArray2<'_, f64>)> = Vec::new();
+        for (i, (_, array)) in arrays.iter().enumerate() {
+            match array.extract() {
+                Ok(single) => singles.push((i, single)),
+                Err(_) => doubles.push((i, array.extract()?)),
+            }
+        }
+        let mut rows = Vec::new();
+        for (i, array) in &mut singles {
+            rows.push((arrays[*i].0.as_str(), Numbers::Single(array.as_slice_mut().map_err(PyErr::from)?)));
+        }
+        for (i, array) in &mut doubles {
+            rows.push((arrays[*i].0.as_str(), Numbers::Double(array.as_slice_mut().map_err(PyErr::from)?)));
+        }
+        py.detach(|| {
+            self.0.call(|contacts| {
+                let all = if ids.is_none() { contacts.all.clone() } else { Vec::new() };
+                contacts.observe(ids.unwrap_or(&all), rows)
+            })
+        })
+    }
+
+    /// Which contacts have left.
+    fn left<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray1<bool>>, Failure> {
+        let contacts = self.0.lock()?;
+        let left = |k: &usize| contacts.watch.as_ref().is_some_and(|watch| watch.has_left(*k));
+        Ok(PyArray1::from_iter(py, contacts.all.iter().map(left)))
     }
 
     /// Status words and numbers of steps.
@@ -320,7 +362,16 @@ impl Core {
     /// Gives the state of a contact to others.
     fn copy(&self, py: Python<'_>, source: usize, targets: PyReadonlyArray1<'_, usize>) -> Result<(), Failure> {
         let targets = slice(&targets)?;
-        py.detach(|| self.0.call(|contacts| contacts.read(|batch| batch.copy(source, targets))))
+        py.detach(|| {
+            self.0.call(|contacts| {
+                contacts.read(|batch| batch.copy(source, targets))?;
+                contacts.watch.iter_mut().for_each(|watch| watch.copy(source, targets));
+                if let Some(slid) = contacts.slid.get(source).copied() {
+                    targets.iter().for_each(|k| contacts.slid[*k] = slid);
+                }
+                Ok(())
+            })
+        })
     }
 
     /// From what the contacts are drawn: seeds, and given numbers.
@@ -367,6 +418,7 @@ fn record(
     } else {
         Vec::new()
     };
+    contacts.see()?;
     let all = contacts.batch()?.samples()?;
     for (q, width, out) in rows {
         for (k, sample) in all.iter().enumerate() {

@@ -7,12 +7,15 @@
 mod batch;
 mod core;
 mod datasets;
+mod draw;
 mod drive;
 mod errors;
 mod memory;
+mod observe;
 mod rollout;
 mod scenario;
 mod surfaces;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -36,6 +39,7 @@ mod _bristle {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         bristle::cpu::check_threads().map_err(crate::errors::Failure::from)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("OBSERVATIONS", crate::observe::BESIDE)?;
         module.add("QUANTITIES", crate::core::QUANTITIES)
     }
 }

@@ -53,6 +53,7 @@ pub fn record(
         }
         let recorded = recorded?;
         contacts.busy += began.elapsed();
+        contacts.see_all(&recorded, &times);
         for (q, width, out) in rows.iter_mut() {
             let (q, width) = (*q, *width);
             for k in 0..contacts.len() {

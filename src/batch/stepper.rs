@@ -16,11 +16,9 @@ pub(crate) trait Stepper: Send {
     fn check(&self) -> Result<(), EngineError> {
         Ok(())
     }
-    /// Whether [`Stepper::load`] can put `new` where `old` is, without any effect on the other contacts.
-    fn takes(&self, old: &Contact, new: &Contact) -> bool {
-        let _ = (old, new);
-        false
-    }
+    /// Whether [`Stepper::load`] can put `new` in the place of a contact, where `old` is, without any effect
+    /// on the other contacts.
+    fn takes(&self, contact: usize, old: &Contact, new: &Contact) -> bool;
     /// Puts a contact to its start.
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError>;
     /// Steps the contacts through their spans, those that have one.
@@ -49,8 +47,8 @@ pub(crate) trait Stepper: Send {
     }
     /// The status of every contact.
     fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError>;
-    /// The states `zeta` [-] of a contact's bristles, after a pending stage is written back.
-    fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError>;
+    /// The states `zeta` [-] of the bristles of some of the contacts, after a pending stage is written back.
+    fn bristles(&mut self, which: &[usize], contacts: &[Contact]) -> Result<Vec<Vec<[f64; 2]>>, EngineError>;
     /// The friction that a patch twist over `dt` [s] would cause; none of a contact that failed.
     fn respond(&mut self, contact: usize, of: &Contact, twist: Twist, dt: f64)
     -> Result<Option<Response>, EngineError>;

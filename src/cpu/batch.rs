@@ -138,7 +138,7 @@ impl CpuBatch {
 }
 
 impl Stepper for CpuBatch {
-    fn takes(&self, old: &Contact, new: &Contact) -> bool {
+    fn takes(&self, _: usize, old: &Contact, new: &Contact) -> bool {
         can_share(old, new, self.lanes)
     }
 
@@ -193,9 +193,12 @@ impl Stepper for CpuBatch {
         Ok(())
     }
 
-    fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError> {
-        let (pack, k) = self.place(contact);
-        Ok(pack.states(k, of))
+    fn bristles(&mut self, which: &[usize], contacts: &[Contact]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
+        let one = |contact: &usize| {
+            let (pack, k) = self.place(*contact);
+            pack.states(k, &contacts[*contact])
+        };
+        Ok(which.iter().map(one).collect())
     }
 
     fn respond(

@@ -81,9 +81,15 @@ impl Stepper for GpuBatch {
         Ok(())
     }
 
+    fn takes(&self, contact: usize, old: &Contact, new: &Contact) -> bool {
+        let (group, i) = self.places[contact];
+        self.groups[group].group.takes(i, old, new)
+    }
+
     fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
         self.on_group(contact, async |live, i| {
             live.settle().await?;
+            live.group.replace(i, of);
             live.ask_start(i, of).await?;
             live.write_map(i, of);
             let bristles = own_first_bristles(&live.group.contacts[i], of);
@@ -177,12 +183,25 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn bristles(&mut self, contact: usize, of: &Contact) -> Result<Vec<[f64; 2]>, EngineError> {
-        self.on_group(contact, async |live, i| {
-            live.settle_and_record().await?;
-            let all = live.group.read_bristles().await?;
-            Ok(shown_bristles(live.own_bristles(i, &all), of.model.kind()))
-        })
+    fn bristles(&mut self, which: &[usize], contacts: &[Contact]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
+        let mut out = vec![Vec::new(); which.len()];
+        for group in 0..self.groups.len() {
+            let own = which.iter().enumerate().filter(|(_, contact)| self.places[**contact].0 == group);
+            let own: Vec<_> = own.map(|(at, contact)| (at, *contact, self.places[*contact].1)).collect();
+            if own.is_empty() {
+                continue;
+            }
+            self.on_device(async |groups| {
+                let live = &mut groups[group];
+                live.settle_and_record().await?;
+                let all = live.group.read_bristles().await?;
+                for (at, contact, i) in own {
+                    out[at] = shown_bristles(live.own_bristles(i, &all), contacts[contact].model.kind());
+                }
+                Ok(())
+            })?;
+        }
+        Ok(out)
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
@@ -198,8 +217,8 @@ impl Stepper for GpuBatch {
             if live.states[i].status != 0 {
                 return Ok(None);
             }
-            let all = live.group.read_bristles().await?;
-            Ok(Some(respond_to(of, &live.state(i, &all), twist, dt)))
+            let own = live.read_own_bristles(i).await?;
+            Ok(Some(respond_to(of, &live.state(i, &own), twist, dt)))
         })
     }
 
@@ -215,7 +234,7 @@ impl Stepper for GpuBatch {
                 live.write_map(i, of);
                 return Ok(());
             }
-            let mut state = live.state(i, &live.group.read_bristles().await?);
+            let mut state = live.state(i, &live.read_own_bristles(i).await?);
             let before = live.group.inputs.patch_states[i].clone();
             live.ask_present(i, of, inputs, None).await?;
             live.write_map(i, of);
@@ -231,7 +250,7 @@ impl Stepper for GpuBatch {
                 live.settle_and_record().await?;
                 let all = live.group.read_bristles().await?;
                 for (i, contact) in live.group.contacts.iter().enumerate() {
-                    out[contact.index] = live.state(i, &all);
+                    out[contact.index] = live.state(i, live.own_bristles(i, &all));
                 }
             }
             Ok(())
@@ -241,8 +260,8 @@ impl Stepper for GpuBatch {
     fn state(&mut self, contact: usize) -> Result<State, EngineError> {
         self.on_group(contact, async |live, i| {
             live.settle_and_record().await?;
-            let all = live.group.read_bristles().await?;
-            Ok(live.state(i, &all))
+            let own = live.read_own_bristles(i).await?;
+            Ok(live.state(i, &own))
         })
     }
 

@@ -79,6 +79,11 @@ impl Staging {
         encoder.copy_buffer_to_buffer(from, 0, &self.buffer, 0, from.size());
     }
 
+    /// Copies as many bytes as it has, from `at` on.
+    pub(super) fn copy_some(&self, encoder: &mut wgpu::CommandEncoder, from: &wgpu::Buffer, at: u64) {
+        encoder.copy_buffer_to_buffer(from, at, &self.buffer, 0, self.buffer.size());
+    }
+
     /// The first `n` elements of the copy that the submission `copied` makes, once the device has made it.
     pub(super) async fn read<T: bytemuck::Pod>(
         &self,

@@ -8,25 +8,29 @@
 //! reads the samples of one window from the one while the device fills the other. Buffers and bindings are
 //! made once a group; the buffers of intervals grow when they must.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::captured::{Captured, contents};
-use super::contact::BatchContact;
+use super::contact::{BatchContact, device_contact};
 use super::core::Core;
 use super::device::{Adapter, Device};
 use super::inputs::{Inputs, Start, Upload, cells_of};
 use super::layout::{self, Record, Run, State, kind};
 use super::memory;
 use super::pace::Pace;
+use super::patch_state::PatchState;
 use super::pipeline::{Access, Pipeline};
 use super::shader::{ROOT_ITERATIONS, TRANSITION_ITERATIONS, Variant};
 use super::shape::KernelShape;
 use crate::batch::Sample;
-use crate::contact::{Contact, ModelKind};
+use crate::contact::{Contact, Model, ModelKind};
 use crate::engine::{LEFT, Reason, Status, Stepping, StopWhen, share};
 use crate::error::{DeviceError, EngineError};
+use crate::patch::Patch;
 use crate::point::PAIRS_PER_ELEMENT;
+use crate::schedule::Timeline;
 use crate::solver::point::balance::BALANCE_MOST;
 use crate::solver::point::curve::POINT_ROOT_MOST;
 
@@ -241,12 +245,18 @@ impl Group {
 
     /// The bristles of all contacts as they are now.
     pub(super) async fn read_bristles(&self) -> Result<Vec<[f32; 2]>, EngineError> {
+        self.read_some_bristles(0..self.contacts.iter().map(BatchContact::bristle_pairs).sum()).await
+    }
+
+    /// Those of some contacts, by their places among all.
+    pub(super) async fn read_some_bristles(&self, places: Range<usize>) -> Result<Vec<[f32; 2]>, EngineError> {
+        const PAIR: usize = size_of::<[f32; 2]>();
         let device = &self.core.device;
-        let staging = Staging::new(device, self.buffers.bristles.size())?;
+        let staging = Staging::new(device, (places.len() * PAIR) as u64)?;
         let mut encoder = device.handle.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        staging.copy(&mut encoder, &self.buffers.bristles);
+        staging.copy_some(&mut encoder, &self.buffers.bristles, (places.start * PAIR) as u64);
         let copied = device.queue.submit([encoder.finish()]);
-        staging.read(device, self.contacts.iter().map(BatchContact::bristle_pairs).sum(), copied).await
+        staging.read(device, places.len(), copied).await
     }
 
     /// The records of a window that submission `copied` copies to a staging buffer, a chunk a contact.
@@ -261,6 +271,53 @@ impl Group {
     /// Number of records of a contact.
     pub(super) const fn frames(&self) -> usize {
         self.frames
+    }
+
+    /// Whether `new` can be where contact `i`, `old`, is: by the same kernel, on as many bristles, on the
+    /// limit surface that is there, and on the map that is there or in cells that are its own.
+    pub(super) fn takes(&self, i: usize, old: &Contact, new: &Contact) -> bool {
+        let own = &self.contacts[i];
+        let other = BatchContact::new(own.index, new, Timeline::default(), new.cells_ever_active());
+        let variant = other.variant(new, self.stepping, self.adapter(), None);
+        // Shapes are those of the number of cells.
+        let of_place = |found: Variant| Variant { shape: self.kernel.variant.shape, ..found };
+        let is_alike = variant.is_ok_and(|found| of_place(found) == self.kernel.variant)
+            && other.bristle_pairs() == own.bristle_pairs();
+        let same_table = match (&old.model, &new.model) {
+            (Model::LimitSurface(old, _), Model::LimitSurface(new, _)) => Arc::ptr_eq(old, new),
+            _ => true,
+        };
+        is_alike && same_table && self.takes_map(i, &old.patch, &new.patch)
+    }
+
+    /// Whether the cells of contact `i` can be those of another patch.
+    fn takes_map(&self, i: usize, old: &Patch, new: &Patch) -> bool {
+        if !self.is_grid() {
+            return true;
+        }
+        let kind = |patch: &Patch| (patch.rule().is_some(), patch.takes_frames(), patch.sequence().is_some());
+        let size = |patch: &Patch| [patch.grid().nx, patch.grid().ny];
+        if kind(old) != kind(new) || size(old) != size(new) || old.sequence().is_some() {
+            return false;
+        }
+        let first = self.inputs.first_cells[i];
+        let is_own = || self.inputs.first_cells.iter().filter(|other| **other == first).count() == 1;
+        old.map() == new.map() || is_own()
+    }
+
+    /// Puts another contact, which [`Group::takes`], in the place of contact `i`; its state is written apart.
+    pub(super) fn replace(&mut self, i: usize, of: &Contact) {
+        let Self { contacts, parameters, stepping, buffers, core, .. } = self;
+        let own = &mut contacts[i];
+        *own = BatchContact::new(own.index, of, Timeline::default(), of.cells_ever_active());
+        let first = parameters[i].zeta_first;
+        let map = PatchState::first(of);
+        parameters[i] = device_contact(of, own.active.len(), *stepping, &StopWhen::NEVER, &map, first);
+        let at = (i * size_of::<layout::Contact>()) as u64;
+        core.device.queue.write_buffer(&buffers.contacts, at, bytemuck::bytes_of(&parameters[i]));
+        if of.patch.sequence().is_none() {
+            self.write_map(i, of);
+        }
     }
 
     /// Writes the state of contact `i`, and its bristles, which start at `first`.

@@ -418,7 +418,7 @@ impl Live {
     }
 
     /// The state of contact `i`, whose bristles are among those of all, when all is settled.
-    pub(super) fn state(&self, i: usize, bristles: &[[f32; 2]]) -> State {
+    pub(super) fn state(&self, i: usize, own: &[[f32; 2]]) -> State {
         let (s, inputs) = (&self.states[i], &self.group.inputs);
         let wide = |v: [f32; 3]| v.map(f64::from);
         State {
@@ -435,7 +435,7 @@ impl Live {
             passes: u64::from(s.passes),
             unconverged: u64::from(s.unconverged),
             failure: status_of(s).failure,
-            bristles: self.own_bristles(i, bristles).iter().map(|z| z.map(f64::from)).collect(),
+            bristles: own.iter().map(|z| z.map(f64::from)).collect(),
             ..State::default()
         }
     }
@@ -443,6 +443,12 @@ impl Live {
     /// The bristles of contact `i` among those of all.
     pub(super) fn own_bristles<'b>(&self, i: usize, all: &'b [[f32; 2]]) -> &'b [[f32; 2]] {
         &all[self.first[i]..][..self.group.contacts[i].bristle_pairs()]
+    }
+
+    /// The bristles of contact `i`, read by themselves.
+    pub(super) async fn read_own_bristles(&self, i: usize) -> Result<Vec<[f32; 2]>, EngineError> {
+        let first = self.first[i];
+        self.group.read_some_bristles(first..first + self.group.contacts[i].bristle_pairs()).await
     }
 
     /// Puts contact `i` to a state, for which a sample has been asked.

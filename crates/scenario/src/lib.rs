@@ -249,6 +249,14 @@ impl Scenario {
         self.drawn(k, seed, given, true, false).map(|drawn| drawn.contact)
     }
 
+    /// [`Scenario::variant`] with the numbers it was drawn with.
+    ///
+    /// # Errors
+    /// As [`Scenario::variant`].
+    pub fn variant_drawn(&self, k: u64, seed: u64, given: &[(String, f64)]) -> Result<Drawn, ScenarioError> {
+        self.drawn(k, seed, given, true, true)
+    }
+
     /// The numbers of [`Scenario::variant`], as [`Scenario::parameters`] has them.
     ///
     /// # Errors

@@ -11,16 +11,15 @@ use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
+use crate::observe::{Under, margins};
 use bristle::body::{Body, FreeBody};
 use bristle::contact::Contact;
 use bristle::engine::ALL_SLIDES;
 use bristle::error::ParameterError;
-use bristle::limit_surface::{Rule, Surface};
 use bristle::parameter::{self, Parameter};
-use bristle::patch::{Grid, Patch};
-use bristle::planar::Wrench;
+use bristle::patch::Grid;
 use bristle::pool;
-use bristle::schedule::{MapKey, SAME_TIME, Signal};
+use bristle::schedule::Signal;
 use bristle_scenario::Scenario;
 
 /// One episode of this many is for validation.
@@ -186,7 +185,7 @@ impl<'a> Layout<'a> {
             check_grid(&grid, contact.patch.grid(), k)?;
             tactile.reserve(grid.len() * normal_force.len());
             for (t, f_n) in self.times.iter().zip(normal_force) {
-                tactile.extend(under.patch(*t).weights().iter().map(|w| (w * f_n) as f32));
+                tactile.extend(under.tactile(*t, *f_n).map(|f| f as f32));
             }
         }
         Ok(One { action, margin, tactile })
@@ -251,59 +250,6 @@ pub(super) fn check_grid(first: &Grid, grid: &Grid, k: u64) -> Result<(), Rollou
     let found = format!("{} x {} in contact {k}", grid.nx, grid.ny);
     let accepted = format!("{} x {}, as in contact 0: tactile frames have one size", first.nx, first.ny);
     Err(RolloutError::Dataset(ParameterError::new("patch.cells", found, accepted)))
-}
-
-/// The patch of a contact in its samples, one after the other.
-pub(super) struct Under<'a> {
-    contact: &'a Contact,
-    last: Option<(MapKey, Patch)>,
-}
-
-impl<'a> Under<'a> {
-    pub(super) fn new(contact: &'a Contact) -> Self {
-        Self { contact, last: None }
-    }
-
-    /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
-    /// one that begins with it, as it has the normal force before.
-    fn key(&self, t: f64) -> Option<MapKey> {
-        self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0))
-    }
-
-    /// The patch in that sample.
-    pub(super) fn patch(&mut self, t: f64) -> &Patch {
-        let Some(key) = self.key(t) else { return &self.contact.patch };
-        let last = self.last.take().filter(|(last, _)| *last == key);
-        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
-        patch
-    }
-}
-
-/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench
-/// may grow under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a
-/// failure.
-fn margins(contact: &Contact, times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: &mut Under) -> Vec<f64> {
-    let mut margins = vec![f64::NAN; times.len()];
-    let mut i = 0;
-    while i < times.len() {
-        // Samples with one map have one search.
-        let key = |k: usize| under.key(times[k]);
-        let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
-        let patch = under.patch(times[i]);
-        let surface = Surface::new(patch, Rule::Cells);
-        let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
-        let loaded: Vec<usize> = (i..end).filter(is_there).collect();
-        let loads: Vec<Wrench> = loaded.iter().map(|k| Wrench::from(wrench[*k]).about(patch.cop())).collect();
-        (i..end).filter(|k| normal_force[*k] == 0.0).for_each(|k| margins[k] = 0.0);
-        if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
-            for (k, found) in loaded.into_iter().zip(found) {
-                let factor = found.factor * contact.coefficients_at(times[k])[1] * normal_force[k];
-                margins[k] = (1.0 - 1.0 / factor).max(-1.0);
-            }
-        }
-        i = end;
-    }
-    margins
 }
 
 /// What the labels are.

@@ -5,8 +5,9 @@
 use rayon::prelude::*;
 
 use super::columns;
-use super::episodes::{Under, check_bristles, check_grid};
+use super::episodes::{check_bristles, check_grid};
 use super::error::RolloutError;
+use crate::observe::Under;
 use bristle::contact::Contact;
 use bristle::engine::Trajectories;
 use bristle::patch::Grid;

@@ -1,0 +1,75 @@
+//! What datasets and live batches have beside the samples of the engine: the pressure on every cell, and the
+//! margin left to slip.
+
+use bristle::contact::Contact;
+use bristle::limit_surface::{Rule, Surface};
+use bristle::patch::Patch;
+use bristle::planar::Wrench;
+use bristle::schedule::{MapKey, SAME_TIME};
+
+/// The patch of a contact in its samples, one after the other.
+#[derive(Debug)]
+pub struct Under<'a> {
+    contact: &'a Contact,
+    last: Option<(MapKey, Patch)>,
+}
+
+impl<'a> Under<'a> {
+    /// Of a contact, before its first sample.
+    pub const fn new(contact: &'a Contact) -> Self {
+        Self { contact, last: None }
+    }
+
+    /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
+    /// one that begins with it, as it has the normal force before.
+    fn key(&self, t: f64) -> Option<MapKey> {
+        self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0))
+    }
+
+    /// The patch in the sample at time `t` \[s\].
+    pub fn patch(&mut self, t: f64) -> &Patch {
+        let Some(key) = self.key(t) else { return &self.contact.patch };
+        let last = self.last.take().filter(|(last, _)| *last == key);
+        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
+        patch
+    }
+
+    /// The normal force \[N\] on every cell in the sample at time `t` \[s\], bottom row first, of `f_n`
+    /// \[N\] on the pad.
+    pub fn tactile(&mut self, t: f64, f_n: f64) -> impl Iterator<Item = f64> {
+        self.patch(t).weights().iter().map(move |w| w * f_n)
+    }
+}
+
+/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench
+/// may grow under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a
+/// failure.
+pub fn margins(
+    contact: &Contact,
+    times: &[f64],
+    wrench: &[[f64; 3]],
+    normal_force: &[f64],
+    under: &mut Under<'_>,
+) -> Vec<f64> {
+    let mut margins = vec![f64::NAN; times.len()];
+    let mut i = 0;
+    while i < times.len() {
+        // Samples with one map have one search.
+        let key = |k: usize| under.key(times[k]);
+        let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
+        let patch = under.patch(times[i]);
+        let surface = Surface::new(patch, Rule::Cells);
+        let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
+        let loaded: Vec<usize> = (i..end).filter(is_there).collect();
+        let loads: Vec<Wrench> = loaded.iter().map(|k| Wrench::from(wrench[*k]).about(patch.cop())).collect();
+        (i..end).filter(|k| normal_force[*k] == 0.0).for_each(|k| margins[k] = 0.0);
+        if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
+            for (k, found) in loaded.into_iter().zip(found) {
+                let factor = found.factor * contact.coefficients_at(times[k])[1] * normal_force[k];
+                margins[k] = (1.0 - 1.0 / factor).max(-1.0);
+            }
+        }
+        i = end;
+    }
+    margins
+}

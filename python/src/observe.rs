@@ -1,0 +1,230 @@
+//! What a policy sees of contacts: the quantities of samples, and those that datasets have beside them.
+
+use std::time::Instant;
+
+use bristle::batch::Sample;
+use bristle::contact::{Contact, Origin};
+use bristle::engine::{ALL_SLIDES, Trajectories};
+use bristle::error::ParameterError;
+use bristle::pool;
+use bristle::shear::{Moment, shear};
+use bristle_data::observe::{Under, margins};
+use rayon::prelude::*;
+
+use crate::batch::Contacts;
+use crate::core::{QUANTITIES, write};
+use crate::errors::Failure;
+
+/// Quantities beside [`QUANTITIES`], in the order of [`Beside`].
+pub const BESIDE: [&str; 7] = ["displacement", "rotation", "since_slip", "margin", "tactile", "shear", "cell_nearness"];
+
+/// A quantity beside those of samples.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Displacement,
+    Rotation,
+    SinceSlip,
+    Margin,
+    Tactile,
+    Shear,
+    CellNearness,
+}
+
+impl Beside {
+    const ALL: [Self; 7] = [
+        Self::Displacement,
+        Self::Rotation,
+        Self::SinceSlip,
+        Self::Margin,
+        Self::Tactile,
+        Self::Shear,
+        Self::CellNearness,
+    ];
+
+    /// Whether it is an image of the cells.
+    const fn is_image(self) -> bool {
+        matches!(self, Self::Tactile | Self::Shear | Self::CellNearness)
+    }
+
+    /// Whether it is computed from the states of the bristles.
+    const fn needs_bristles(self) -> bool {
+        matches!(self, Self::Shear | Self::CellNearness)
+    }
+}
+
+/// Numbers of an array of Python.
+pub enum Numbers<'a> {
+    Single(&'a mut [f32]),
+    Double(&'a mut [f64]),
+}
+
+impl Numbers<'_> {
+    /// Lets `fill` write the rows of contacts, so many numbers each, in several threads.
+    fn fill(self, width: usize, fill: impl Fn(usize, &mut [f64]) -> Result<(), Failure> + Sync) -> Result<(), Failure> {
+        match self {
+            Self::Double(all) => {
+                pool::run(|| all.par_chunks_mut(width).enumerate().try_for_each(|(i, row)| fill(i, row)))
+            }
+            Self::Single(all) => pool::run(|| {
+                let row = |row: &mut Vec<f64>, (i, to): (usize, &mut [f32])| {
+                    fill(i, row)?;
+                    to.iter_mut().zip(row).for_each(|(to, v)| *to = *v as f32);
+                    Ok(())
+                };
+                all.par_chunks_mut(width).enumerate().try_for_each_init(|| vec![0.0; width], row)
+            }),
+        }
+    }
+}
+
+/// A contact at a moment.
+struct Seen<'a> {
+    contact: &'a Contact,
+    first: &'a Contact,
+    sample: &'a Sample,
+    time: f64,
+    /// When all of it was last seen to slip [s]; NaN if it was not.
+    slid: f64,
+    bristles: &'a [[f64; 2]],
+}
+
+impl Contacts {
+    /// Number of numbers of a quantity of one contact.
+    pub fn width(&self, name: &str) -> Result<usize, Failure> {
+        if let Some((_, width)) = QUANTITIES.iter().find(|(other, _)| *other == name) {
+            return Ok(*width);
+        }
+        let beside = beside(name)?;
+        let [nx, ny] = self.cells();
+        Ok(if beside.is_image() { nx * ny } else { 1 } * if beside == Beside::Shear { 2 } else { 1 })
+    }
+
+    /// Writes quantities of contacts to arrays [contacts, numbers], by their names.
+    pub fn observe(&mut self, ids: &[usize], arrays: Vec<(&str, Numbers<'_>)>) -> Result<(), Failure> {
+        let mut needs_bristles = false;
+        for (name, _) in &arrays {
+            if let Ok(beside) = beside(name) {
+                needs_bristles |= beside.needs_bristles();
+                self.check_image(ids, name, beside)?;
+            }
+        }
+        let widths = arrays.iter().map(|(name, _)| self.width(name)).collect::<Result<Vec<_>, _>>()?;
+        let began = Instant::now();
+        self.see()?;
+        let bristles = if needs_bristles { self.batch()?.bristles_of(ids)? } else { vec![Vec::new(); ids.len()] };
+        let slid = self.slid.clone();
+        let batch = self.batch()?;
+        let samples = batch.samples()?.to_vec();
+        let seen = |i: usize| {
+            let k = ids[i];
+            let (contact, first) = (&batch.contacts()[k], &batch.first()[k]);
+            Seen { contact, first, sample: &samples[k], time: batch.time(k), slid: slid[k], bristles: &bristles[i] }
+        };
+        let views: Vec<Seen<'_>> = (0..ids.len()).map(seen).collect();
+        for ((name, numbers), width) in arrays.into_iter().zip(widths) {
+            match QUANTITIES.iter().position(|(other, _)| *other == name) {
+                Some(q) => numbers.fill(width, |i, row| {
+                    write(q, views[i].sample, views[i].time, row);
+                    Ok(())
+                })?,
+                None => {
+                    let beside = beside(name)?;
+                    numbers.fill(width, |i, row| {
+                        views[i].write(beside, row);
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        self.busy += began.elapsed();
+        Ok(())
+    }
+
+    /// Refuses images of contacts that have none of one size.
+    fn check_image(&self, ids: &[usize], name: &str, beside: Beside) -> Result<(), Failure> {
+        let cells = self.cells();
+        for &k in ids.iter().filter(|_| beside.is_image()) {
+            let contact = &self.first()[k];
+            let grid = contact.patch.grid();
+            let refused = |found: String, accepted: &str| {
+                Err(Failure::Parameter(ParameterError::new("names", format!("{name}: {found}"), accepted), Some(k)))
+            };
+            if [grid.nx, grid.ny] != cells {
+                return refused(format!("{} x {} cells", grid.nx, grid.ny), "contacts with grids of one size");
+            }
+            if beside.needs_bristles() && !contact.model.is_grid() {
+                return refused("another model".to_owned(), "contacts of `contact.model = \"distributed\"`");
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which contacts slipped as a whole at some times.
+    pub fn see_all(&mut self, recorded: &Trajectories, times: &[f64]) {
+        self.slid.resize(self.all.len(), f64::NAN);
+        for (k, slid) in self.slid.iter_mut().enumerate() {
+            let slides = |i: &usize| recorded.sample(k, i + 1).slip >= ALL_SLIDES;
+            if let Some(last) = (0..times.len()).rev().find(slides) {
+                *slid = times[last];
+            }
+        }
+    }
+
+    /// Reads the present samples, and notes which contacts slip as a whole.
+    pub fn see(&mut self) -> Result<(), Failure> {
+        let n = self.len();
+        let mut slid = std::mem::take(&mut self.slid);
+        slid.resize(n, f64::NAN);
+        let noted = self.batch().and_then(|batch| {
+            let slides: Vec<bool> = batch.samples()?.iter().map(|sample| sample.slip >= ALL_SLIDES).collect();
+            slid.iter_mut().enumerate().filter(|(k, _)| slides[*k]).for_each(|(k, slid)| *slid = batch.time(k));
+            Ok(())
+        });
+        self.slid = slid;
+        noted
+    }
+}
+
+impl Seen<'_> {
+    /// Writes a quantity; NaN after a failure, as in datasets.
+    fn write(&self, beside: Beside, row: &mut [f64]) {
+        let Self { contact, first, sample, time, .. } = self;
+        if !sample.wrench.to_array().iter().all(|v| v.is_finite()) {
+            row.fill(f64::NAN);
+            return;
+        }
+        match beside {
+            Beside::Displacement => row[0] = Origin::new(first, first.initial.pose).moved(sample.pose)[0],
+            Beside::Rotation => row[0] = Origin::new(first, first.initial.pose).moved(sample.pose)[1],
+            Beside::SinceSlip => row[0] = if self.slid.is_nan() { -1.0 } else { time - self.slid },
+            Beside::Margin => {
+                let load = [sample.wrench.to_array()];
+                row[0] = margins(contact, &[*time], &load, &[sample.normal_force], &mut Under::new(contact))[0];
+            }
+            Beside::Tactile => {
+                let mut under = Under::new(contact);
+                row.iter_mut().zip(under.tactile(*time, sample.normal_force)).for_each(|(to, v)| *to = v);
+            }
+            Beside::Shear | Beside::CellNearness => {
+                row.fill(0.0);
+                let moment = Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n: sample.normal_force };
+                let bristles = contact.cells_ever_active().into_iter().zip(self.bristles.iter().copied());
+                let mut under = Under::new(contact);
+                for (cell, of) in shear(contact, under.patch(*time), moment, bristles) {
+                    if beside == Beside::Shear {
+                        row[2 * cell..][..2].copy_from_slice(&of.force);
+                    } else {
+                        row[cell] = of.nearness;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn beside(name: &str) -> Result<Beside, Failure> {
+    let found = BESIDE.iter().position(|other| *other == name);
+    let accepted = || QUANTITIES.map(|(name, _)| name).into_iter().chain(BESIDE).collect::<Vec<_>>().join(", ");
+    let refused = || ParameterError::new("names", name, format!("one of {}", accepted())).into();
+    found.map(|i| Beside::ALL[i]).ok_or_else(refused)
+}
