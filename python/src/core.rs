@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bristle::batch::Sample;
 use bristle::error::ParameterError;
-use bristle::{Batch, EngineError, Snapshot, Twist};
+use bristle::{Batch, EngineError, Frame, Snapshot, Twist};
 use numpy::{
     PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
     PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
@@ -120,6 +120,19 @@ impl Core {
     /// Columns and rows of the grid of contact 0.
     fn cells(&self) -> Result<[usize; 2], Failure> {
         Ok(self.0.lock()?.cells())
+    }
+
+    /// Width and height of the patch of contact 0 [m].
+    fn extent(&self) -> Result<[f64; 2], Failure> {
+        let contacts = self.0.lock()?;
+        let grid = contacts.first()[0].patch.grid();
+        Ok([grid.nx as f64 * grid.dx, grid.ny as f64 * grid.dy])
+    }
+
+    /// Whether the patches are fixed in a gripper.
+    fn in_gripper(&self) -> Result<bool, Failure> {
+        let contacts = self.0.lock()?;
+        Ok(contacts.first()[0].body.free().is_some_and(|body| body.frame == Frame::Gripper))
     }
 
     /// Whether the contacts are on their engine.

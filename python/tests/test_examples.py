@@ -53,6 +53,19 @@ def test_grasp_planning():
         assert np.any(np.all(table.margin(task) >= 1, axis=1)) == holds
 
 
+def test_the_page_has_the_environment_that_is_an_example():
+    page = (ROOT / "docs" / "environments.md").read_text()
+    shown = page.split("```python\n")[1].split("```")[0].split("class ")[1].rstrip()
+    assert shown in (ROOT / "examples" / "python" / "own_environment.py").read_text()
+    found = subprocess.run(
+        [sys.executable, ROOT / "examples" / "python" / "own_environment.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.startswith("100 %"), found.stdout
+
+
 def test_learning_to_pivot():
     """Returns rise within a few generations; the whole example takes two minutes."""
     scores: list[float] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
@@ -9,10 +11,11 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 import bristle
-from bristle.gym import PIVOT, PalmVectorEnv, PivotVectorEnv
+from bristle.gym import PIVOT, ContactVectorEnv, Draws, HoldVectorEnv, PalmVectorEnv, PivotVectorEnv
 
-NAMES = ["bristle/Pivot-v0", "bristle/Palm-v0"]
+NAMES = ["bristle/Pivot-v0", "bristle/Palm-v0", "bristle/Hold-v0"]
 BOTH = [PivotVectorEnv, PalmVectorEnv]
+ALL = [*BOTH, HoldVectorEnv]
 
 
 def actions(envs, step):
@@ -24,18 +27,20 @@ def actions(envs, step):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("error")
 def test_gymnasium_accepts_the_environment(name):
-    check_env(gymnasium.make(name).unwrapped)
+    check_env(gymnasium.make(name, render_mode="rgb_array").unwrapped)
     envs = gymnasium.make_vec(name, num_envs=3)
     seen, _ = envs.reset(seed=0)
     assert seen in envs.observation_space and envs.action_space.sample().shape[0] == 3
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_episodes_depend_on_seed_and_index_alone(kind):
     """Environment k is the same among few and among many, and in its second episode whenever the first has ended."""
     few, many, other = kind(3), kind(5), kind(3)
     first, more, unlike = few.reset(seed=7)[0], many.reset(seed=7)[0], other.reset(seed=8)[0]
-    assert np.array_equal(first, more[:3]) and not np.array_equal(first, unlike)
+    masses = [envs.batch.parameter("body.mass") for envs in (few, many, other)]
+    assert np.array_equal(first, more[:3]) and np.array_equal(masses[0], masses[1][:3])
+    assert (masses[0] != masses[2]).all()
     for step in range(20):
         seen, wider = few.step(actions(few, step)), many.step(actions(many, step))
         for part, rest in zip(seen[:4], wider[:4], strict=True):
@@ -43,14 +48,16 @@ def test_episodes_depend_on_seed_and_index_alone(kind):
     # Seeds by environment; one that is None goes on with its own.
     again = few.reset(seed=[8, 7, None])[0]
     assert np.array_equal(again[0], unlike[0]) and np.array_equal(again[1], first[1])
-    assert not np.array_equal(again[2], first[2])
+    now = few.batch.parameter("body.mass")
+    assert (now[0], now[1]) == (masses[2][0], masses[0][1]) and now[2] != masses[0][2]
     # The next episode has other friction and another target.
-    before = few.batch.parameter("friction.mu_c").copy(), few.target.copy()
+    before = few.batch.parameter("friction.mu_c").copy(), few.goal()
     few.reset()
-    assert (few.batch.parameter("friction.mu_c") != before[0]).all() and (few.target != before[1]).all()
+    assert (few.batch.parameter("friction.mu_c") != before[0]).all()
+    assert before[1] is None or (few.goal()[:, 2] != before[1][:, 2]).all()
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_a_masked_reset_leaves_the_others_alone(kind):
     envs, alone = kind(4, autoreset_mode="Disabled"), kind(4, autoreset_mode="Disabled")
     for one in (envs, alone):
@@ -73,11 +80,11 @@ def run(envs, steps):
     return [envs.step(actions(envs, step)) for step in range(steps)]
 
 
-@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("kind", ALL)
 def test_autoreset_modes_are_those_of_gymnasium(kind):
     """The same episodes in each mode: the next step, or the same one, starts the next episode."""
     n = kind.horizon
-    later, at_once = kind(2), kind(2, autoreset_mode=AutoresetMode.SAME_STEP)
+    later, at_once = kind(9), kind(9, autoreset_mode=AutoresetMode.SAME_STEP)
     assert later.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     one, other = run(later, n + 1), run(at_once, n)
     # Environments that ended earlier have other histories; those that last are compared.
@@ -129,3 +136,135 @@ def test_a_reset_that_is_refused_changes_nothing():
         with pytest.raises(ValueError, match="expected a number >= 0, or 3 of them or None"):
             envs.reset(seed=seed)
     assert np.array_equal(envs.reset()[0], other.reset()[0])
+
+
+def test_draws_are_uniform_and_of_one_environment_alone():
+    n = 20_000
+    ids = np.arange(n)
+    draws = Draws(np.full(n, 7), np.zeros(n, int), ids)
+    first, second, normal = draws.uniform(-1, 3, 2), draws.uniform(), draws.normal(2)
+    both = np.concatenate([(first + 1) / 4, second], axis=1)
+    assert both.min() >= 0 and both.max() < 1
+    assert np.abs(both.mean(axis=0) - 0.5).max() < 0.01 and np.abs(both.var(axis=0) - 1 / 12).max() < 0.003
+    assert np.abs(np.corrcoef(both.T) - np.eye(3)).max() < 0.03
+    assert np.abs(normal.mean(axis=0)).max() < 0.03 and np.abs(normal.std(axis=0) - 1).max() < 0.02
+    some = Draws(np.array([7, 7]), np.array([0, 1]), np.array([5, 5]))
+    again = some.uniform(-1, 3, 2)
+    assert np.array_equal(again[0], first[5]) and not (again[1] == first[5]).any()
+    assert np.array_equal(some.uniform()[0], second[5]) and some.seeds[0] == draws.seeds[0] != some.seeds[1]
+
+
+def test_arguments_and_what_is_not_accepted():
+    envs = PivotVectorEnv(2, PIVOT, horizon=7, dt=0.02)
+    assert (envs.horizon, envs.dt, envs.batch.dt, PivotVectorEnv.horizon) == (7, 0.02, 0.02, 100)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="before the first"):
+        envs.step(np.zeros((2, 1)))
+    _, infos = envs.reset(seed=np.uint8(3))
+    assert np.array_equal(infos["parameters"]["friction.mu_c"], envs.batch.parameter("friction.mu_c"))
+    assert set(infos["parameters"]) >= {"friction.mu_c", "body.mass", "_body.mass"} and infos["_parameters"].all()
+    same = PivotVectorEnv(2).reset(seed=np.array([3, 3], np.int16))[1]
+    assert np.array_equal(same["parameters"]["body.mass"], infos["parameters"]["body.mass"])
+    for wrong in (np.zeros(2), np.zeros((1, 1)), np.zeros((2, 2)), np.zeros((3, 1)), np.full((2, 1), np.nan)):
+        with pytest.raises(ValueError, match="actions"):
+            envs.step(wrong)
+    ended = [envs.step(np.zeros((2, 1)))[3].all() for _ in range(7)]
+    assert ended == [False] * 6 + [True], "refused actions are no steps"
+    _, _, _, _, infos = envs.step(np.zeros((2, 1)))
+    assert infos["_parameters"].all(), "the next episodes"
+    for arguments in (
+        {"horizon": 0},
+        {"num_envs": 0},
+        {"render_mode": "human"},
+        {"dt": 0.0},
+        {"scenario": "none.toml"},
+    ):
+        with pytest.raises((ValueError, bristle.ScenarioError)):
+            PivotVectorEnv(**arguments)
+    with pytest.raises(ValueError, match="actions"):
+        gymnasium.make("bristle/Pivot-v0").unwrapped.step(np.zeros(2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_specs_are_text_and_pickles(name):
+    env = gymnasium.make(name, horizon=5)
+    text = env.spec.to_json()
+    again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(text))
+    third = gymnasium.make(pickle.loads(pickle.dumps(env.spec)))
+    for one in (again, third):
+        assert one.unwrapped.vector.horizon == 5
+        assert np.array_equal(one.reset(seed=2)[0], env.reset(seed=2)[0])
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_environments_step_in_processes(context):
+    """As one process with the same environments does."""
+    apart = gymnasium.make_vec(
+        "bristle/Palm-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": context}
+    )
+    together = gymnasium.make_vec("bristle/Palm-v0", num_envs=2, vectorization_mode="sync")
+    try:
+        assert np.array_equal(apart.reset(seed=[1, 2])[0], together.reset(seed=[1, 2])[0])
+        for step in range(3):
+            act = np.full((2, 3), 0.3 * step, np.float32)
+            assert np.array_equal(apart.step(act)[0], together.step(act)[0])
+    finally:
+        apart.close()
+
+
+def red(frame):
+    return int(((frame[..., 0] > 150) & (frame[..., 2] < 110)).sum())
+
+
+def blue(frame):
+    return int((frame[..., 2] > frame[..., 0]).sum())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_show_what_sticks_and_what_slips(name):
+    envs = gymnasium.make_vec(name, num_envs=2, render_mode="rgb_array")
+    envs.reset(seed=1)
+    first, other = envs.render()
+    assert first.shape == (320, 320, 3) and first.dtype == np.uint8
+    assert blue(first) > 300 > red(first), "the patch sticks"
+    most = 0
+    for _ in range(40):
+        envs.step(-np.ones(envs.action_space.shape, np.float32))
+        most = max(most, red(envs.render()[0]))
+    assert most > 150, "the patch slips"
+    assert (first[0, 0] == other[0, 0]).all()
+    assert gymnasium.make_vec(name, num_envs=1).render() is None
+
+
+class Still(ContactVectorEnv):
+    """The least that an environment has."""
+
+    text = PIVOT
+    single_observation_space = gymnasium.spaces.Box(-10.0, 10.0, (3,), np.float32)
+    single_action_space = gymnasium.spaces.Box(0.0, 1.0, (1,), np.float32)
+
+    def control(self, actions):
+        return {"normal_force": 10 * actions[:, 0]}
+
+    def observe(self):
+        return self.batch.pose
+
+    def reward(self, terminated, truncated):
+        return self.batch.pose[:, 2] - terminated
+
+
+def test_an_environment_needs_three_methods():
+    envs = Still(3, autoreset_mode="SameStep")
+    seen, _ = envs.reset(seed=0)
+    assert np.array_equal(seen, envs.batch.pose.astype(np.float32))
+    for step in range(envs.horizon):
+        seen, rewards, ended, cut, infos = envs.step(np.array([[2.0], [1.0], [0.0]]))
+        if step == 20:
+            assert (rewards <= 0).all() and not ended.any() and not infos["success"].any()
+    assert cut.all() and np.array_equal(seen, envs.batch.pose.astype(np.float32))
+
+
+def test_a_contact_that_fails_ends_its_episode():
+    envs = Still(2, PIVOT + "[limits]\nsteps = 20\n", dt=1.0)
+    envs.reset(seed=0)
+    seen, _, ended, _, _ = envs.step(np.array([[1.0], [0.4]]))
+    assert np.array_equal(ended, envs.batch.failed) and ended.any() and np.isfinite(seen).all()

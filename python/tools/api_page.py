@@ -91,7 +91,7 @@ def signature(name: str, of: Any) -> str:
 
 def described(cls: type) -> list[str]:
     """A class: its call, what it says, and its members in the order of the source."""
-    module = cls.__module__.removeprefix("bristle.") if cls.__module__ in OPTIONAL else ""
+    module = next((own.removeprefix("bristle.") for own in OPTIONAL if f"{cls.__module__}.".startswith(f"{own}.")), "")
     full = ".".join(filter(None, ("bristle", module, cls.__name__)))
     out = [f"## `{full}`", ""]
     if issubclass(cls, Exception) or hasattr(cls, "_fields") or cls.__init__ is object.__init__:
@@ -154,7 +154,8 @@ def page() -> str:
     for package in (bristle.gym, bristle.mujoco):
         out += [f"# `{package.__name__}`", "", prose(package.__doc__ or ""), ""]
         for name, cls in vars(package).items():
-            if inspect.isclass(cls) and cls.__module__ == package.__name__ and not name.startswith("_"):
+            own = inspect.isclass(cls) and f"{cls.__module__}.".startswith(f"{package.__name__}.")
+            if own and not name.startswith("_"):
                 out += described(cls)
     text = "\n".join(out)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
