@@ -23,6 +23,7 @@ from .errors import (
     RunError,
     ScenarioError,
 )
+from .grasps import Stability, stability
 from .scenario import Scenario
 from .surface import Margins, Table, limit_surface
 
@@ -40,10 +41,12 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Snapshot",
+    "Stability",
     "Table",
     "__version__",
     "limit_surface",
     "merge",
     "rollout",
+    "stability",
     "verify",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "merge_run",
     "pretend_free",
     "remove_run",
+    "stability",
     "to_toml",
     "verify_run",
     "write_run",
@@ -51,6 +52,16 @@ def check_run(
 def remove_run(run: str) -> None: ...
 def check_own(run: str) -> None: ...
 def verify_run(run: str) -> list[str]: ...
+def stability(
+    position: _Floats,
+    normal: _Floats,
+    tangent: _Floats | None,
+    numbers: _Floats,
+    present: NDArray[np.bool_] | None,
+    fixed: _Floats,
+    load: _Floats,
+    pyramid: tuple[int, str, float] | None,
+) -> tuple[NDArray[np.bool_], _Floats, _Floats, _Floats, _Floats, _Floats, _Floats, NDArray[np.bool_]]: ...
 def check_memory(what: str, bytes: int) -> None: ...
 def pretend_free(bytes: int | None) -> None: ...
 
