@@ -14,6 +14,7 @@ mod interrupt;
 mod margin;
 mod merge;
 mod options;
+mod pressed;
 mod progress;
 mod report;
 mod reproduce;
