@@ -25,7 +25,7 @@ from .errors import (
 )
 from .grasps import Stability, stability
 from .scenario import Scenario
-from .surface import Margins, Table, limit_surface
+from .surface import Margins, Table, Torsion, limit_surface
 
 __all__ = [
     "Batch",
@@ -43,6 +43,7 @@ __all__ = [
     "Snapshot",
     "Stability",
     "Table",
+    "Torsion",
     "__version__",
     "limit_surface",
     "merge",

@@ -138,6 +138,7 @@ def page() -> str:
         prose(surface.__doc__ or ""),
     ]
     out += ["", *described(bristle.Table), *described(bristle.Margins), *fields(bristle.Margins)]
+    out += [*described(bristle.Torsion), *fields(bristle.Torsion)]
     out += ["## `bristle.stability`", "", signature("bristle.stability", bristle.stability), ""]
     out += [prose(bristle.stability.__doc__ or ""), ""]
     out += [*described(bristle.Stability), *fields(bristle.Stability)]
