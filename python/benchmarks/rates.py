@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -78,25 +79,31 @@ def calls() -> None:
     print(f"step of 4096 contacts: {median:.0f} us beside the engine (at most 50), at least {least:.0f}")
 
 
+def interrupted(call: Callable[[], object]) -> float:
+    """Seconds from Ctrl-C to the exception in a call that takes longer than a second."""
+    sent = []
+
+    def interrupt() -> None:
+        time.sleep(1)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        return time.perf_counter() - sent[0]
+    raise RuntimeError("the call ended before Ctrl-C")
+
+
 def interrupts() -> None:
     """Time from Ctrl-C to the exception, in an interval that would take minutes."""
     scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml")
-    times = []
+    times: list[float] = []
     for _ in range(TURNS):
         b = bristle.Batch(scenario, 20_000, 1.0, device="cpu")
         b.save()
-        sent = []
-
-        def interrupt(sent: list[float] = sent) -> None:
-            time.sleep(1)
-            sent.append(time.perf_counter())
-            os.kill(os.getpid(), signal.SIGINT)
-
-        threading.Thread(target=interrupt).start()
-        try:
-            b.step()
-        except KeyboardInterrupt:
-            times.append(time.perf_counter() - sent[0])
+        times.append(interrupted(b.step))
     print(f"Ctrl-C: {max(times):.2f} s at most (of {len(times)}; at most 0.2)")
 
 
@@ -113,6 +120,27 @@ def surfaces() -> None:
     print(f"500 frames x 1000 loads: {min(times):.2f} s (at most 1)")
 
 
+def grasps() -> None:
+    """Stability of 10,000 grasps of 4 soft fingers, and the time from Ctrl-C to the exception in a long call."""
+    rng = np.random.default_rng(0)
+    n = 10_000
+    position = rng.normal(size=(n, 4, 3)) * 0.05
+    normal = -position + rng.normal(size=position.shape) * 0.01
+    force = rng.normal(size=(n, 1, 3))
+    load = np.concatenate([force, np.cross(0.1 * rng.normal(size=force.shape), force)], axis=2)
+    fingers = {"mu": 0.6, "most": 20, "torsion": 0.004, "fixed": [0, 0, -5, 0, 0, 0]}
+    times = []
+    for _ in range(TURNS):
+        began = time.perf_counter()
+        of = bristle.stability(position, normal, load, **fingers)
+        times.append(time.perf_counter() - began)
+    shown = f"{of.holds.mean():.0%} hold, {of.solved.sum()} solved"
+    print(f"{n} grasps of 4 contacts: {min(times):.1f} to {max(times):.1f} s (at most 10; {shown})")
+    loads = np.repeat(load, 20, axis=1)
+    ends = [interrupted(lambda: bristle.stability(position, normal, loads, **fingers)) for _ in range(TURNS)]
+    print(f"Ctrl-C in these: {max(ends):.2f} s at most (of {TURNS}; at most 0.2)")
+
+
 if __name__ == "__main__":
-    for measure in (import_time, calls, surfaces, interrupts, rollouts):
+    for measure in (import_time, calls, surfaces, grasps, interrupts, rollouts):
         measure()

@@ -23,8 +23,9 @@ from .errors import (
     RunError,
     ScenarioError,
 )
+from .grasps import Stability, stability
 from .scenario import Scenario
-from .surface import Margins, Table, limit_surface
+from .surface import Margins, Table, Torsion, limit_surface
 
 __all__ = [
     "Batch",
@@ -40,10 +41,13 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "Snapshot",
+    "Stability",
     "Table",
+    "Torsion",
     "__version__",
     "limit_surface",
     "merge",
     "rollout",
+    "stability",
     "verify",
 ]

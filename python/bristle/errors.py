@@ -34,16 +34,22 @@ class ParameterError(BristleError, ValueError):
         value: what was refused, as text; of a long one the start and the end.
         accepted: what would be accepted.
         contact: index of the contact (or patch) it is about, or None.
+        grasp: index of the grasp it is about, of which ``contact`` is one; None unless it is about grasps.
     """
 
-    def __init__(self, field: str, value: object, accepted: str, contact: int | None = None) -> None:
-        where = "" if contact is None else f"contact {contact}: "
+    def __init__(
+        self, field: str, value: object, accepted: str, contact: int | None = None, grasp: int | None = None
+    ) -> None:
+        named = {"grasp": grasp, "contact": contact}
+        where = ", ".join(f"{what} {index}" for what, index in named.items() if index is not None)
+        where += ": " if where else ""
         field, value = _short(field, 300), _short(str(value), 160)
         super().__init__(f"{where}{field} = {value}: expected {accepted}")
         self.field = field
         self.value = value
         self.accepted = accepted
         self.contact = contact
+        self.grasp = grasp
 
 
 class ScenarioError(BristleError, ValueError):

@@ -25,6 +25,32 @@ class Margins(NamedTuple):
     zero for no load."""
 
 
+class Torsion(NamedTuple):
+    """What to write into the files of simulators for pads, and how far off these simulators are.
+
+    Simulators have one number for torsional friction at each contact point. With one contact point at the centre of
+    pressure they hold the patch's largest moment mu r f_n exactly, and loads of force and moment together more or less
+    than the patch. Where pads touch at several points, the forces at these have a moment already.
+    """
+
+    radius: Floats
+    """(tables,): torsional radius r [m]: PhysX' ``minTorsionalPatchRadius`` (moment <= mu times it times f_n)."""
+    moment: Floats
+    """(tables,): largest moment about the normal, mu r f_n [N m]."""
+    mujoco: Floats
+    """(tables, 2): ``friction`` of a geom with ``condim="4"``: sliding mu [-], torsional mu r [m]."""
+    patch_radius: Floats
+    """(tables,): ``patch_radius`` of SDF in Gazebo [m], 16 r/(3 pi), with ``coefficient`` mu."""
+    spinning: Floats
+    """(tables,): ``spinning_friction`` of URDF in Bullet [m], mu r, for another body with lateral friction 1."""
+    ellipsoid: Floats
+    """(tables, 3): error of MuJoCo's elliptic cone: largest, least, and mean size over loads (fx, fy, tau/r)
+    in all directions [-]; of a load, by how much the factor to its limit is larger than that of the patch."""
+    cylinder: Floats
+    """(tables, 3): the same of limits of force and moment that do not know of each other, as in PhysX, Gazebo and
+    Bullet."""
+
+
 class Table:
     """Limit surfaces of patches, each with its coefficient of friction and normal force.
 
@@ -83,6 +109,19 @@ class Table:
     def direction(self, loads: Any) -> Floats:
         """(tables, loads, 3): the twists at slip of :meth:`query`."""
         return self.query(loads).twist
+
+    def torsion(self) -> Torsion:
+        """The patches as single numbers, docs/closed-loops.md; as ``bristle torsion`` prints them.
+
+        Raises:
+            ParameterError: tables by the rule ``bilinear``.
+        """
+        ellipsoid, cylinder = self._core.torsion()
+        radius, mu = self.radius, self.mu
+        spin = mu * radius
+        mujoco = np.stack([mu, spin], axis=1)
+        gazebo = 16 * radius / (3 * math.pi)
+        return Torsion(radius, spin * self.f_n, mujoco, gazebo, spin, ellipsoid, cylinder)
 
     def wrench(self, twists: Any) -> Floats:
         """The friction wrenches of steady sliding.

@@ -11,6 +11,8 @@ use pyo3::types::PyTuple;
 pub enum Failure {
     /// A parameter out of range, and the contact it is about.
     Parameter(ParameterError, Option<usize>),
+    /// A parameter of a grasp out of range; the contact is one of the grasp's.
+    Grasp { error: ParameterError, grasp: Option<usize>, contact: Option<usize> },
     /// The scenario.
     Scenario(ScenarioError),
     /// Memory that there is not.
@@ -28,7 +30,7 @@ pub enum Failure {
 impl Failure {
     /// Whether something was asked for that cannot be, before anything was done.
     pub const fn is_refusal(&self) -> bool {
-        matches!(self, Self::Parameter(..) | Self::Scenario(_) | Self::Memory(_))
+        matches!(self, Self::Parameter(..) | Self::Grasp { .. } | Self::Scenario(_) | Self::Memory(_))
     }
 }
 
@@ -118,6 +120,9 @@ fn exception(py: Python<'_>, failure: Failure) -> PyResult<PyErr> {
         Failure::Python(error) => Ok(error),
         Failure::Parameter(ParameterError { field, value, accepted }, contact) => {
             make("ParameterError", (field, value, accepted, contact).into_pyobject(py)?)
+        }
+        Failure::Grasp { error: ParameterError { field, value, accepted }, grasp, contact } => {
+            make("ParameterError", (field, value, accepted, contact, grasp).into_pyobject(py)?)
         }
         Failure::Memory(error) => {
             let message = error.to_string();

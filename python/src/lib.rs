@@ -10,10 +10,12 @@ mod datasets;
 mod draw;
 mod drive;
 mod errors;
+mod grasps;
 mod memory;
 mod observe;
 mod rollout;
 mod scenario;
+mod signals;
 mod surfaces;
 mod watch;
 
@@ -26,6 +28,8 @@ mod _bristle {
     use crate::core::{Core, PySnapshot};
     #[pymodule_export]
     use crate::datasets::{check_own, check_run, merge_run, remove_run, verify_run, write_run};
+    #[pymodule_export]
+    use crate::grasps::stability;
     #[pymodule_export]
     use crate::memory::{check_memory, pretend_free};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface, Table};
 use bristle::patch::{Grid, Patch};
 use bristle::{Twist, Wrench, pool};
-use bristle_data::surfaces::{At, margins};
+use bristle_data::surfaces::{At, RuleError, Torsion, margins};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::errors::Failure;
 use crate::memory::{check, product};
 use crate::scenario::PyScenario;
+use crate::signals::interruptible;
 
 /// Memory of a cell of a limit surface [byte], and of all else that it has; measured, and rounded up.
 const CELL: usize = 110;
@@ -138,6 +139,23 @@ impl Surfaces {
     fn cop<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f64>>, Failure> {
         let all: Vec<f64> = self.surfaces.iter().flat_map(|s| s.patch().cop()).collect();
         Ok(PyArray1::from_vec(py, all).reshape([self.surfaces.len(), 2])?)
+    }
+
+    /// Errors (most, least, mean) of the ellipsoid and of limits of their own, [surfaces, 3] each.
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn torsion<'py>(&self, py: Python<'py>) -> Result<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>), Failure> {
+        let one = |(k, surface)| Torsion::new(surface).map_err(|e| Failure::Parameter(e, Some(k)));
+        let all: Vec<Torsion> = py.detach(|| {
+            interruptible(|goes_on| {
+                let each = self.surfaces.par_iter().enumerate().map(|of| goes_on().then(|| one(of)));
+                pool::run(|| each.while_some().collect::<Result<_, _>>())
+            })?
+        })?;
+        let array = |of: fn(&Torsion) -> RuleError| {
+            let numbers = all.iter().map(of).flat_map(|e| [e.most, e.least, e.mean]);
+            PyArray1::from_iter(py, numbers).reshape([all.len(), 3])
+        };
+        Ok((array(|t| t.ellipsoid)?, array(|t| t.cylinder)?))
     }
 
     /// Factors [surfaces, loads] and twists at slip [surfaces, loads, 3].

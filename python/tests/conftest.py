@@ -63,10 +63,16 @@ def pushed() -> bristle.Scenario:
 
 
 @pytest.fixture(scope="session")
-def cli(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, np.ndarray]]:
-    """Runs a scenario by the command line, and gives its arrays."""
-    program = os.environ.get("BRISTLE", ROOT / "target" / "release" / "bristle")
+def program() -> str:
+    """The program of the command line."""
+    program = os.environ.get("BRISTLE", str(ROOT / "target" / "release" / "bristle"))
     assert shutil.which(program), f"no program {program}: `cargo build --release` makes it"
+    return program
+
+
+@pytest.fixture(scope="session")
+def cli(program: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, np.ndarray]]:
+    """Runs a scenario by the command line, and gives its arrays."""
 
     def run(text: str, *arguments: str) -> dict[str, np.ndarray]:
         folder = tmp_path_factory.mktemp("run")

@@ -37,6 +37,12 @@ def surfaces(n: int) -> None:
     bristle.limit_surface(bristle.Scenario.from_toml(BOX))
 
 
+def grasps(n: int) -> None:
+    """Stability of pinches."""
+    pinch = np.broadcast_to([[-0.05, 0, 0], [0.05, 0, 0]], (n, 2, 3))
+    assert bristle.stability(pinch, -pinch, [0, 0, -1, 0, 0, 0], 0.5, torsion=0.01).holds.all()
+
+
 def runs(_: int) -> None:
     """Files, which several threads write."""
     scenario = bristle.Scenario.from_toml(BOX)
@@ -71,7 +77,7 @@ def exit_code(function, *arguments) -> int | None:
 
 
 def on_the_cpu() -> None:
-    for function, n in ((batch, 1), (batch, 64), (surfaces, 4), (runs, 0)):
+    for function, n in ((batch, 1), (batch, 64), (surfaces, 4), (grasps, 4), (runs, 0)):
         function(n)
     kept = bristle.Batch(bristle.Scenario.from_toml(BOX), 64, 1 / 64, device="cpu")
     kept.step()
@@ -83,7 +89,17 @@ def on_the_cpu() -> None:
         assert np.all(kept.time == 2 / 64)
         table.query(np.ones((600, 3)))
 
-    works = [(batch, 1), (batch, 8), (batch, 64), (surfaces, 1), (surfaces, 4), (runs, 0), (grandchild, 8), (go_on,)]
+    works = [
+        (batch, 1),
+        (batch, 8),
+        (batch, 64),
+        (surfaces, 1),
+        (surfaces, 4),
+        (grasps, 4),
+        (runs, 0),
+        (grandchild, 8),
+        (go_on,),
+    ]
     for function, *arguments in works:
         assert exit_code(function, *arguments) == 0, (function.__name__, arguments)
     assert np.all(kept.time == 1 / 64)

@@ -24,12 +24,12 @@ def ctrl_c_raises() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def interrupt_call() -> threading.Thread:
-    """Sends Ctrl-C when the main thread is in a call of `Batch`, as a rule well inside of it."""
+def interrupt_call(of: str = bristle.batch.__file__) -> threading.Thread:
+    """Sends Ctrl-C when the main thread is in a call of a module, as a rule well inside of it."""
     main = threading.main_thread().ident
 
     def send() -> None:
-        while sys._current_frames()[main].f_code.co_filename != bristle.batch.__file__:
+        while sys._current_frames()[main].f_code.co_filename != of:
             time.sleep(0.001)
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
@@ -80,3 +80,13 @@ def test_what_was_interrupted_goes_on_as_if_it_had_not_been(model):
         other.rollout(1)
     assert np.array_equal(one.time, other.time)
     assert np.array_equal(one.rollout(2)["pose"], other.rollout(2)["pose"])
+
+
+def test_stability_of_many_grasps_ends():
+    n = 200_000
+    rng = np.random.default_rng(0)
+    position = rng.normal(size=(n, 4, 3))
+    thread = interrupt_call(bristle.grasps.__file__)
+    with pytest.raises(KeyboardInterrupt):
+        bristle.stability(position, -position, [0, 0, -1, 0, 0, 0], 0.5)
+    thread.join()

@@ -32,6 +32,9 @@ def test_memory_that_is_not_there(scarce):
         "1000 tables of 8 x 8 cells": lambda: bristle.limit_surface(np.ones((1000, 8, 8))),
         "10000 vectors of 10 tables": lambda: table.query(np.ones((10_000, 3))),
         "10 tables of ": lambda: table.nodes(100),
+        "3 loads of 100 grasps of 2 contacts": lambda: bristle.stability(
+            np.ones((100, 2, 3)), np.ones((2, 3)), np.ones((3, 6)), 0.5
+        ),
     }
     pose = b.pose
     scarce(20_000)

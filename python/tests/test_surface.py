@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
 
 import numpy as np
 import pytest
@@ -70,6 +72,55 @@ def test_the_contacts_of_a_scenario_have_surfaces():
     points = bristle.limit_surface(scenario, rule="points")
     assert np.allclose(points.radius, drawn["patch.torsional_radius"], rtol=1e-9)
     assert np.all(bristle.limit_surface(scenario, mu=1, f_n=2).f_n == 2)
+
+
+def test_a_pad_as_one_number_is_that_of_the_command_line(program, tmp_path):
+    maps = np.random.default_rng(2).random((2, 7, 7))
+    pads = bristle.limit_surface(maps, 0.02, mu=[0.5, 0.8], f_n=3).torsion()
+    for k, mu in enumerate((0.5, 0.8)):
+        text = f"mu = {mu}\nf_n = 3\n[patch]\nsize = 0.02\npressure = {maps[k].tolist()}\n"
+        (tmp_path / "pad.toml").write_text(text)
+        done = subprocess.run([program, "torsion", tmp_path / "pad.toml", "--json"], check=True, capture_output=True)
+        said = json.loads(done.stdout)
+        assert np.allclose(pads.radius[k], said["r"], rtol=1e-13) and np.isclose(pads.moment[k], said["moment"])
+        assert np.allclose(pads.mujoco[k], said["mujoco"]["friction"], rtol=1e-13)
+        assert np.isclose(pads.patch_radius[k], said["sdf"]["patch_radius"], rtol=1e-13)
+        assert np.isclose(pads.spinning[k], said["bullet"]["spinning_friction"], rtol=1e-13)
+        for rule in ("ellipsoid", "cylinder"):
+            error = said["error"][rule]
+            assert np.allclose(getattr(pads, rule)[k], [error[key] for key in ("most", "least", "mean")], atol=1e-9)
+    assert np.all(pads.cylinder[:, 0] > pads.ellipsoid[:, 0]) and np.all(pads.ellipsoid[:, 1] <= 0)
+    with pytest.raises(bristle.ParameterError, match="cells or points"):
+        bristle.limit_surface(maps, rule="bilinear").torsion()
+
+
+def test_mujoco_holds_the_ellipsoid_of_the_number():
+    """A ball that slides and spins on a plane: MuJoCo's friction is on the cone of what it is told."""
+    mujoco = pytest.importorskip("mujoco")
+    pad = bristle.limit_surface(np.ones((9, 9)), 0.02, mu=0.6).torsion()
+    sliding, torsional = pad.mujoco[0]
+    model = mujoco.MjModel.from_xml_string(f"""
+        <mujoco>
+          <option cone="elliptic" gravity="0 0 0"/>
+          <worldbody>
+            <geom type="plane" size="1 1 1" condim="4" friction="0 0 0"/>
+            <body pos="0 0 0.02">
+              <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/><joint type="hinge" axis="0 0 1"/>
+              <geom type="sphere" size="0.02" condim="4" mass="0.2" friction="{sliding} {torsional}"/>
+            </body>
+          </worldbody>
+        </mujoco>""")
+    data = mujoco.MjData(model)
+    data.qfrc_applied[1] = -5.0
+    for _ in range(500):
+        mujoco.mj_step(model, data)
+    for speed, spin in [(1.0, 0.0), (0.0, 100.0), (0.5, 100.0)]:
+        data.qvel[:] = [speed, 0, spin]
+        mujoco.mj_forward(model, data)
+        force = np.zeros(6)
+        mujoco.mj_contactForce(model, data, 0, force)
+        on_cone = (force[1] ** 2 + force[2] ** 2) / sliding**2 + (force[3] / torsional) ** 2
+        assert np.isclose(on_cone, force[0] ** 2, rtol=1e-6), (speed, spin, force)
 
 
 def test_what_is_refused():

@@ -138,6 +138,10 @@ def page() -> str:
         prose(surface.__doc__ or ""),
     ]
     out += ["", *described(bristle.Table), *described(bristle.Margins), *fields(bristle.Margins)]
+    out += [*described(bristle.Torsion), *fields(bristle.Torsion)]
+    out += ["## `bristle.stability`", "", signature("bristle.stability", bristle.stability), ""]
+    out += [prose(bristle.stability.__doc__ or ""), ""]
+    out += [*described(bristle.Stability), *fields(bristle.Stability)]
     for function in (bristle.rollout, bristle.merge, bristle.verify):
         name = f"bristle.{function.__name__}"
         out += [f"## `{name}`", "", signature(name, function), "", prose(function.__doc__ or ""), ""]

@@ -14,6 +14,7 @@ mod interrupt;
 mod margin;
 mod merge;
 mod options;
+mod pressed;
 mod progress;
 mod report;
 mod reproduce;
@@ -22,6 +23,7 @@ mod stability;
 mod surface;
 mod sweep;
 mod target;
+mod torsion;
 
 use std::fmt;
 use std::io::Write;
@@ -66,6 +68,8 @@ enum Command {
     Surface(surface::SurfaceArguments),
     /// Say how far a load may grow before a patch slips, and how the patch then moves.
     Margin(margin::MarginArguments),
+    /// Say what to write into MJCF, USD, SDF or URDF for a pad, and how far off one number is.
+    Torsion(torsion::TorsionArguments),
     /// Say whether contacts with friction hold a load, and how far it may grow: a hand, a foot, a stack.
     Stability(stability::StabilityArguments),
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
@@ -198,6 +202,7 @@ pub fn main() -> ExitCode {
         Command::Verify(verify) => verify.run(),
         Command::Surface(surface) => surface.run(),
         Command::Margin(margin) => margin.run(),
+        Command::Torsion(torsion) => torsion.run(),
         Command::Stability(stability) => stability.run(),
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),

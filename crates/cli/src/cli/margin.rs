@@ -6,13 +6,12 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::changes::Changes;
+use super::pressed::{PressedArguments, Source, digits, unread};
 use super::progress::Progress;
-use super::{Failure, place, print, print_text, scenario_file};
-use bristle::error::PatchError;
-use bristle::limit_surface::{Rule, Surface};
+use super::{Failure, place, print, print_text};
+use bristle::limit_surface::Surface;
 use bristle::planar::Wrench;
-use bristle_data::surfaces::{self, At, Case, Loads, Margins, PressedPatch, Sweep, per_patch};
+use bristle_data::surfaces::{self, At, Loads, Margins, PressedPatch};
 
 /// Largest number of margins that are printed.
 const MOST_PRINTED: usize = 100_000;
@@ -27,9 +26,8 @@ const BYTES: usize = 16;
   bristle margin tables.npz --loads loads.csv --out margins.npz
   bristle margin map.toml --sweep patch.frame=all --loads loads.npy --out m.npz")]
 pub(super) struct MarginArguments {
-    /// A table or a sweep of `bristle surface`, a scenario (its contact 0) or a run, or a file with a
-    /// `[patch]` table.
-    file: PathBuf,
+    #[command(flatten)]
+    pressed: PressedArguments,
     /// Load on the body that ONE pad carries, fx,fy,tau [N, N, N m]; may be repeated.
     #[arg(
         long = "load",
@@ -51,57 +49,24 @@ pub(super) struct MarginArguments {
     /// Print only errors on stderr: no progress.
     #[arg(short, long)]
     quiet: bool,
-    /// Coefficient of friction: mu_c for a load that keeps a body sliding, mu_s for break-away. A number, or
-    /// a file with one for every patch: FILE.npy, FILE.npz:NAME, or FILE.csv with the column mu [default: the
-    /// file's (mu_c of a scenario), else 1].
-    #[arg(long, value_name = "NUMBER|FILE", allow_hyphen_values = true)]
-    mu: Option<String>,
-    /// Normal force of one pad [N], which a `hertz` map follows; a table keeps the map that it was made from.
-    /// A number, or a file as for `--mu`, with the column f_n [default: the file's, else 1].
-    #[arg(long, value_name = "NEWTON|FILE", allow_hyphen_values = true)]
-    f_n: Option<String>,
     /// Reference point of loads and twists: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
-    #[command(flatten)]
-    changes: Changes,
-    /// Compute margins for every value of a key, as in `bristle surface`: `patch.frame=all`,
-    /// `key=first:last:count` or `key=[value, ..]`.
-    #[arg(long = "sweep", value_name = "KEY=VALUES")]
-    sweeps: Vec<String>,
-    /// How cells are integrated [default: the table's, else cells].
-    #[arg(long, value_enum)]
-    rule: Option<MarginRule>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// The rules that derive from a dissipation.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum MarginRule {
-    Cells,
-    Points,
-}
-
-/// The patches of a file, and the sources of their coefficients and forces.
-struct Source {
-    patches: Vec<PressedPatch>,
-    mu_from: &'static str,
-    f_n_from: &'static str,
-    sweeps: Vec<Sweep>,
 }
 
 impl MarginArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let start = Instant::now();
         if let Some(out) = &self.out {
-            if super::same_file(&self.file, out) {
+            if super::same_file(&self.pressed.file, out) {
                 return Err(Failure::of_user(format!("--out {}: is FILE, too", out.display())));
             }
             place("--out", out, "npz", self.force)?;
         }
-        let source = self.source()?;
+        let source = self.pressed.source(self.quiet)?;
         let loads = match &self.file_of_loads {
             Some(file) => Loads::read(file, source.patches.len()).map_err(unread)?,
             None => Loads::shared(self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?),
@@ -214,79 +179,6 @@ impl MarginArguments {
         }
         Ok(report)
     }
-
-    /// The patches of the file, with coefficients, forces and rule replaced by those of the arguments.
-    fn source(&self) -> Result<Source, Failure> {
-        let mut source = self.file()?;
-        let count = source.patches.len();
-        if let Some(text) = &self.mu {
-            let mu = per_patch(text, "mu", count, ("a finite number > 0", |v| v > 0.0)).map_err(unread)?;
-            source.patches.iter_mut().zip(mu).for_each(|(patch, mu)| patch.mu = mu);
-            source.mu_from = "--mu";
-        }
-        if let Some(text) = &self.f_n {
-            let f_n = per_patch(text, "f_n", count, ("a finite force >= 0 [N]", |v| v >= 0.0)).map_err(unread)?;
-            for (pressed, f_n) in source.patches.iter_mut().zip(f_n) {
-                // Itself, unless its map follows the force.
-                *pressed = PressedPatch { patch: pressed.patch.under(f_n), f_n, ..*pressed };
-            }
-            source.f_n_from = "--f-n";
-        }
-        for pressed in &mut source.patches {
-            pressed.rule = match self.rule {
-                Some(MarginRule::Cells) => Rule::Cells,
-                Some(MarginRule::Points) => Rule::Points,
-                None => pressed.rule,
-            };
-            if pressed.rule == Rule::Bilinear {
-                let message = "rule = bilinear: expected `--rule cells` or `--rule points`, which have a dissipation";
-                return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
-            }
-        }
-        Ok(source)
-    }
-
-    /// The patches of the file.
-    fn file(&self) -> Result<Source, Failure> {
-        const DEFAULT: &str = "default";
-        if self.file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) {
-            if !self.changes.0.is_empty() || !self.sweeps.is_empty() {
-                let message =
-                    "a table, which is made already: expected `--set` or `--sweep` with a scenario or a patch";
-                return Err(Failure::of_user(format!("{}: {message}", self.file.display())));
-            }
-            let (patches, sweeps) = surfaces::load(&self.file).map_err(unread)?;
-            return Ok(Source { patches, mu_from: "table", f_n_from: "table", sweeps });
-        }
-        let (file, changes) = (scenario_file(&self.file)?, &self.changes.0);
-        let sweeps = super::sweeps(&file, changes, &self.sweeps)?;
-        let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_scenario)?;
-        super::note_clipped(&cases, self.quiet);
-        let from = |given: fn(&Case) -> Option<f64>, scenario, file| match (given(&cases[0]), cases[0].source.scenario)
-        {
-            (Some(_), true) => scenario,
-            (Some(_), false) => file,
-            (None, _) => DEFAULT,
-        };
-        let mu_from = from(|c| c.source.mu, "mu_c of contact 0 at the start", "mu of the file");
-        let f_n_from = from(|c| c.source.f_n, "normal force of contact 0 at the start", "f_n of the file");
-        let pressed = |Case { source, .. }: &Case| PressedPatch {
-            patch: source.patch.as_ref().clone(),
-            rule: Rule::Cells,
-            mu: source.mu.unwrap_or(1.0),
-            f_n: source.f_n.unwrap_or(1.0),
-        };
-        Ok(Source { patches: cases.iter().map(pressed).collect(), mu_from, f_n_from, sweeps })
-    }
-}
-
-/// The failure for a file that could not be read: the machine's if the file exists and reading it failed,
-/// else the user's.
-fn unread(e: PatchError) -> Failure {
-    match e {
-        PatchError::Io { ref source, .. } if source.kind() != std::io::ErrorKind::NotFound => Failure::of_machine(e),
-        e => Failure::of_user(e),
-    }
 }
 
 fn place_name(at: &str) -> &'static str {
@@ -300,12 +192,6 @@ fn load(text: &str) -> Result<Wrench, Failure> {
         Some(&[fx, fy, tau]) => Ok(Wrench::new(fx, fy, tau)),
         _ => Err(Failure::of_user(format!("--load `{text}`: expected fx,fy,tau [N, N, N m], such as 1,-0.5,0.01"))),
     }
-}
-
-/// A number with six significant digits.
-fn digits(v: f64) -> String {
-    let rounded: f64 = format!("{v:.5e}").parse().unwrap_or(v);
-    if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
 fn text(report: &Value) -> String {
