@@ -79,6 +79,72 @@ def calls() -> None:
     print(f"step of 4096 contacts: {median:.0f} us beside the engine (at most 50), at least {least:.0f}")
 
 
+def best(call: Callable[[], object], turns: int = 50) -> float:
+    """Least time of a call [us]."""
+    times = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return min(times) * 1e6
+
+
+def resets() -> None:
+    """Times of calls that touch few contacts of many, and of reading a parameter."""
+    for name, model in [("reduced", ["contact.model=reduced"]), ("grids", [])]:
+        scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", model)
+        for n in (256, 16_384 if model else 4096):
+            b = bristle.Batch(scenario, n, 0.01, device="cpu")
+            b.step(ids=[0])
+            b.parameter("friction.mu_c")
+            seeds = iter(range(10**6))
+            one = best(lambda b=b, s=seeds: b.reset([7], next(s)))
+            many = best(lambda b=b, s=seeds: b.reset(np.arange(64), np.arange(64) + next(s)))
+            copy, read = best(lambda b=b: b.copy(0, [9])), best(lambda b=b: b.parameter("friction.mu_c"))
+            print(
+                f"{n} {name}: reset of one {one:.0f} us (at most 110), of 64 {many:.0f} us (at most 740), "
+                f"copy {copy:.0f} us, parameter {read:.0f} us (at most 20)"
+            )
+
+
+def environments() -> None:
+    """Rate of 4096 Pivots in episodes that end at different times, and the share of the engine."""
+    from bristle.gym import PivotVectorEnv
+
+    envs = PivotVectorEnv(4096)
+    began = time.perf_counter()
+    envs.reset(seed=np.arange(4096))
+    reset = time.perf_counter() - began
+    rng = np.random.default_rng(0)
+    envs.steps[:] = rng.integers(0, envs.horizon, 4096)
+    for _ in range(3):
+        began, before = time.perf_counter(), envs.batch.engine_time
+        for _ in range(50):
+            envs.step(rng.uniform(-1, 1, (4096, 1)))
+        took = time.perf_counter() - began
+        share = (envs.batch.engine_time - before) / took
+        print(f"4096 Pivots: {50 * 4096 / took:.0f} env-steps/s, {100 * share:.0f} % in the engine (at least 90)")
+    print(f"reset of 4096 Pivots from a seed each: {1e3 * reset:.0f} ms (at most 80)")
+
+
+def steps() -> None:
+    """Calls of `step` against one `rollout` of as many intervals."""
+    scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", ["contact.model=reduced"])
+    for n in (64, 512, 4096):
+        ratios = []
+        for _ in range(TURNS):
+            one, other = (bristle.Batch(scenario, n, 0.01, device="cpu") for _ in range(2))
+            one.save(), other.save()
+            began = time.perf_counter()
+            for _ in range(20):
+                one.step()
+                one.pose  # noqa: B018
+            middle = time.perf_counter()
+            other.rollout(20, record="pose")
+            ratios.append((middle - began) / (time.perf_counter() - middle))
+        print(f"step of {n} reduced contacts: {statistics.median(ratios):.2f} of the time of a rollout (at most 1.1)")
+
+
 def interrupted(call: Callable[[], object]) -> float:
     """Seconds from Ctrl-C to the exception in a call that takes longer than a second."""
     sent = []
@@ -142,5 +208,5 @@ def grasps() -> None:
 
 
 if __name__ == "__main__":
-    for measure in (import_time, calls, surfaces, grasps, interrupts, rollouts):
+    for measure in (import_time, calls, resets, environments, steps, surfaces, grasps, interrupts, rollouts):
         measure()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -136,3 +138,21 @@ def test_contacts_that_have_left_stay_where_they_are():
     poses = batch.rollout(20, {"normal_force": loose})["pose"]
     assert batch.left.tolist() == [True, False]
     assert np.array_equal(poses[0, -1], poses[0, -2]) and not np.array_equal(poses[0, 1], poses[0, 2])
+
+
+def test_the_time_of_a_reset_does_not_grow_with_the_batch():
+    """Least times of many calls in turns, so that other work on the machine does not count."""
+    batches = [bristle.Batch(scenario("reduced"), n, device="cpu") for n in (256, 16_384)]
+    for batch in batches:
+        batch.step(ids=[0])
+        batch.parameter("friction.mu_c")
+    least = [np.inf, np.inf]
+    for turn in range(200):
+        for i, batch in enumerate(batches):
+            began = time.perf_counter()
+            batch.reset([7], seed=turn)
+            batch.copy(7, [9])
+            batch.parameter("friction.mu_c")[:1]
+            least[i] = min(least[i], time.perf_counter() - began)
+    # A copy of a column of 16 384 numbers is in it.
+    assert least[1] < 2 * least[0], least
