@@ -10,6 +10,7 @@ mod datasets;
 mod drive;
 mod errors;
 mod memory;
+mod mujoco;
 mod rollout;
 mod scenario;
 mod surfaces;
@@ -25,6 +26,8 @@ mod _bristle {
     use crate::datasets::{check_own, check_run, merge_run, remove_run, verify_run, write_run};
     #[pymodule_export]
     use crate::memory::{check_memory, pretend_free};
+    #[pymodule_export]
+    use crate::mujoco::Coupling;
     #[pymodule_export]
     use crate::scenario::{PyScenario, to_toml};
     #[pymodule_export]
