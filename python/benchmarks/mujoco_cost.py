@@ -1,7 +1,6 @@
-"""What friction by patches costs a step of MuJoCo: a box between two pads that sticks, and one that is pulled through.
+"""What friction by patches costs a step of MuJoCo: a box between two pads that sticks, and one that slides.
 
-python python/benchmarks/mujoco_cost.py            # one world
-python python/benchmarks/mujoco_cost.py --threads  # 64 worlds in threads of Python
+``python python/benchmarks/mujoco_cost.py`` steps one world, and with ``--threads`` 64 worlds in threads of Python.
 """
 
 from __future__ import annotations

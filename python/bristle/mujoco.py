@@ -18,12 +18,14 @@ import numpy as np
 
 from . import _bristle, _mujoco_abi
 from ._arrays import Floats, shown
-from .batch import Batch
+from .batch import Batch, _integer
 from .errors import ParameterError
 from .scenario import Scenario
 
+#: Euler and implicitfast, also in the native part.
 _INTEGRATORS = (int(_mujoco.mjtIntegrator.mjINT_EULER), int(_mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
 _SLEEP = int(_mujoco.mjtEnableBit.mjENBL_SLEEP)
+_MOST_STEPS = 2**31
 
 
 class _Pad(NamedTuple):
@@ -90,7 +92,8 @@ class PatchFriction:
             _check_geoms(model, k, pad)
         once = Scenario.from_toml(scenario.text, scenario._base, [f"step={self._dt!r}"], scenario.name)
         self.batch = Batch(once, len(self._pads), self._dt, device="cpu")
-        layout = _mujoco_abi.layout() | {"is_sparse": int(_mujoco.mj_isSparse(model))}
+        self.batch._start()
+        layout = _mujoco_abi.layout() | {"is_sparse": int(_mujoco.mj_isSparse(model)), "sleep": _SLEEP}
         pads_ = [(pad.site, pad.body, pad.object, sorted(pad.geoms)) for pad in self._pads]
         bodies = model.geom_bodyid.tolist()
         self._coupling = _bristle.Coupling(self.batch._core, _mujoco_abi.functions(), layout, pads_, bodies, self._dt)
@@ -126,11 +129,14 @@ class PatchFriction:
         self.batch.reset()
         self._coupling.reset()
 
-    def step(self, data: Any) -> None:
-        """Advances MuJoCo and the patches by one step of the model, inside ``with``, in place of ``mj_step``.
+    def step(self, data: Any, steps: int = 1) -> None:
+        """Advances MuJoCo and the patches by a step of the model, inside ``with``, in place of ``mj_step``.
+
+        Python's lock is free meanwhile.
 
         Args:
             data: an ``mujoco.MjData`` of the model.
+            steps: how many steps, under the same controls.
 
         Raises:
             ParameterError: outside of ``with``; data of another model; another integrator or timestep than at first;
@@ -142,9 +148,7 @@ class PatchFriction:
             raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")
         if not isinstance(data, _mujoco.MjData) or data.model is not self._model:
             raise ParameterError("data", shown(data), "an MjData of the model")
-        self._check_options()
-        self.batch._start()
-        self._coupling.step(self._model._address, data._address)
+        self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
 
     def _check_options(self) -> None:
         option = self._model.opt

@@ -91,17 +91,21 @@ impl Coupling {
         Ok(())
     }
 
-    /// Steps the data at an address, of the model at another, and the batch.
+    /// Takes so many steps of the data at an address, of the model at another, and of the batch.
     ///
     /// # Safety of the addresses
     /// Python passes those of a living model and of its data, and no other thread steps them.
-    fn step(&self, py: Python<'_>, model: usize, data: usize) -> Result<(), Failure> {
+    fn step(&self, py: Python<'_>, model: usize, data: usize, steps: usize) -> Result<(), Failure> {
         let core = self.core.get();
         py.detach(|| {
             let mut state = self.state.try_lock().map_err(|_| Failure::Busy)?;
             // SAFETY: Python has checked that the layout is that of these objects, and keeps them alive.
-            let handle = unsafe { Handle::new(&self.abi, model, data) };
-            core.0.call(|contacts| self.advance(contacts.batch()?, handle, &mut state))
+            let mut handle = unsafe { Handle::new(&self.abi, model, data) };
+            handle.check(self.dt)?;
+            core.0.call(|contacts| {
+                let batch = contacts.batch()?;
+                (0..steps).try_for_each(|_| self.advance(batch, &mut handle, &mut state))
+            })
         })
     }
 
@@ -126,13 +130,13 @@ impl Coupling {
 }
 
 impl Coupling {
-    fn advance(&self, batch: &mut Batch, mut mujoco: Handle<'_>, state: &mut State) -> Result<(), Failure> {
+    fn advance(&self, batch: &mut Batch, mujoco: &mut Handle<'_>, state: &mut State) -> Result<(), Failure> {
         state.tell(batch)?;
         mujoco.begin();
-        let offset = state.geometry.offset(&mujoco, &self.pads, self.dt);
+        let offset = state.geometry.offset(mujoco, &self.pads, self.dt);
         let State { step, told, .. } = state;
-        step.begin(&mujoco, self, offset)?;
-        let solved = step.solve(&mut mujoco, batch, told, &mut state.wrench, &state.twist);
+        step.begin(mujoco, self, offset)?;
+        let solved = step.solve(mujoco, batch, told, &mut state.wrench, &state.twist);
         if let Err(error) = solved {
             mujoco.passive().copy_from_slice(&step.passive);
             return Err(error.into());

@@ -58,8 +58,8 @@ STEPS = [(dt, integrator) for dt in (0.001, 0.002, 0.005) for integrator in ("Eu
 
 #: Feet and fingers touch without friction of MuJoCo's own.
 HEAD = """
-<mujoco><option timestep="{dt}" integrator="{integrator}"/><default><geom condim="1" solref="0.01 1"/></default>
-<worldbody>"""
+<mujoco><option timestep="{dt}" integrator="{integrator}" {option}/>
+<default><geom condim="1" solref="0.01 1"/></default><worldbody>"""
 FLOOR = '<geom name="floor" type="box" size="1 1 0.02" pos="0 0 -0.02"/>'
 #: A hand of two fingers that close along x about a box of 0.2 kg; `{at}` is along y.
 HAND = """
@@ -92,8 +92,9 @@ normal_force = 0
 twist = {{ vx = 0, vy = 0, w = 0, at = "origin" }}""")
 
 
-def world(text, dt=0.002, integrator="Euler"):
-    model = mujoco.MjModel.from_xml_string(HEAD.format(dt=dt, integrator=integrator) + text + "</mujoco>")
+def world(text, dt=0.002, integrator="Euler", option=""):
+    head = HEAD.format(dt=dt, integrator=integrator, option=option)
+    model = mujoco.MjModel.from_xml_string(head + text + "</mujoco>")
     return model, mujoco.MjData(model)
 
 
@@ -134,6 +135,20 @@ def test_what_is_pushed_below_its_limit_stays(dt, integrator, half, how):
     assert abs(path[-1, 1] - path[len(path) // 2, 1]) < 1e-7
     assert friction.batch.slip[0] == 0
     assert friction.wrench[0, :2] == pytest.approx([3, 0], abs=1e-3)
+    assert friction.unconverged == 0
+
+
+@pytest.mark.parametrize("option", ['jacobian="sparse"', 'solver="CG"', 'solver="PGS"', 'cone="elliptic"'])
+def test_solvers_and_jacobians_of_other_kinds_hold_as_well(option):
+    """A second block, with friction of MuJoCo's own, stands beside the one that is pushed."""
+    other = """<body pos="0.5 0 0.05"><freejoint/>
+      <geom type="box" size="0.05 0.05 0.05" mass="1" condim="3" priority="1"/></body></worldbody>"""
+    model, data = world(FLOOR + block(0.05) + other, option=option)
+    data.xfrc_applied[1:, 0] = 3
+    with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+        path = run(friction, data, 1)
+    assert np.ptp(path[-250:, 1]) < 1e-7
+    assert friction.wrench[0, 0] == pytest.approx(3, abs=1e-3)
 
 
 @pytest.mark.parametrize(("dt", "integrator"), STEPS)
@@ -207,6 +222,7 @@ def test_a_lift_and_a_shaken_hand(dt, integrator):
     # Over three whole periods.
     assert abs(against[-1] - against[-1 - round(0.6 / dt)]) / 0.6 < 1e-6
     assert np.ptp(path[round(1.5 / dt) :, 1]) > 0.05
+    assert friction.unconverged == 0
 
 
 @pytest.mark.parametrize(("dt", "integrator"), STEPS)
@@ -276,6 +292,19 @@ def test_objects_and_pads_each_have_their_own_force():
     assert friction.batch.slip[2] == 0 and friction.wrench[2, 0] == pytest.approx(-3.1, rel=5e-2)
 
 
+def test_many_steps_in_a_call_are_those_of_many_calls():
+    def simulate(steps):
+        model, data = world(FLOOR + block(0.05) + "</worldbody>")
+        data.qfrc_applied[0] = 6
+        with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+            for _ in range(60 // steps):
+                friction.step(data, steps)
+        return data.time, data.qpos.copy()
+
+    (time, once), (other, together) = simulate(1), simulate(20)
+    assert time == other and np.array_equal(once, together)
+
+
 def test_worlds_in_threads_are_what_they_are_alone():
     def simulate(push):
         model, data = world(FLOOR + block(0.05) + "</worldbody>")
@@ -336,6 +365,8 @@ def test_misuse_is_refused_and_changes_nothing():
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
         refused("sleep")
+        with pytest.raises(bristle.ParameterError, match="steps"):
+            friction.step(data, 0)
         model.opt.enableflags = 0
         model.geom_condim[0] = 3
         refused("condim")

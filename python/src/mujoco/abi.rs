@@ -10,8 +10,9 @@ type OfModelAndData = unsafe extern "C" fn(*const c_void, *mut c_void);
 type Jacobian = unsafe extern "C" fn(*const c_void, *const c_void, *mut f64, *mut f64, *const f64, i32);
 type FullMass = unsafe extern "C" fn(*const c_void, *const c_void, *mut f64);
 
-/// Integrator `Euler` of MuJoCo; the other one that is taken is `implicitfast`.
+/// The integrators of MuJoCo that are taken, of `mjtIntegrator`.
 const EULER: i32 = 0;
+const IMPLICITFAST: i32 = 3;
 /// The bit of `mjENBL_FWDINV`.
 const COMPARES: i32 = 1 << 2;
 
@@ -41,8 +42,8 @@ looked_up! {
         efc_type, efc_j, efc_j_rownnz, efc_j_rowadr, efc_j_colind, efc_d, efc_frictionloss, efc_force,
         // mjContact
         contact_size, contact_geom, contact_dim, contact_efc,
-        // Whether Jacobians are sparse.
-        is_sparse,
+        // Whether Jacobians are sparse, and the bit of `mjENBL_SLEEP`.
+        is_sparse, sleep,
     }
 }
 
@@ -149,6 +150,23 @@ impl<'a> Handle<'a> {
         }
     }
 
+    /// Refuses options under which a step is another one; `dt` is the timestep at first.
+    pub fn check(&self, dt: f64) -> Result<(), ParameterError> {
+        let layout = &self.abi.layout;
+        let integrator: i32 = Self::read(self.model, layout.integrator);
+        if ![EULER, IMPLICITFAST].contains(&integrator) {
+            return Err(ParameterError::new("integrator", integrator, "Euler or implicitfast"));
+        }
+        let timestep: f64 = Self::read(self.model, layout.timestep);
+        if timestep != dt {
+            return Err(ParameterError::new("timestep", timestep, format!("{dt}, as at first")));
+        }
+        if Self::read::<i32>(self.model, layout.enableflags) as usize & layout.sleep != 0 {
+            return Err(ParameterError::new("sleep", "enabled", "a model whose bodies do not sleep"));
+        }
+        Ok(())
+    }
+
     /// The stages of position and velocity, and the actuators.
     pub fn begin(&mut self) {
         self.call(self.abi.functions.mj_step1);
@@ -157,10 +175,6 @@ impl<'a> Handle<'a> {
 
     pub fn is_euler(&self) -> bool {
         Self::read::<i32>(self.model, self.abi.layout.integrator) == EULER
-    }
-
-    pub fn timestep(&self) -> f64 {
-        Self::read(self.model, self.abi.layout.timestep)
     }
 
     fn integrate(&mut self) {

@@ -11,10 +11,15 @@ use super::abi::Handle;
 use super::dense::{add, dot, solve, times};
 use super::step::Step;
 
-/// Most evaluations of MuJoCo's step, most Newton steps between two of them, most halvings of a Newton step.
+/// Most directions in which MuJoCo's step is evaluated, most Newton steps between two of them, and most
+/// halvings of each.
 const MOST_TRIALS: usize = 30;
 const MOST_NEWTON: usize = 30;
+const MOST_SHORTER_TRIALS: usize = 6;
 const MOST_HALVINGS: usize = 12;
+/// Trials without half the error of the best one before, after which the error is taken for what MuJoCo's
+/// solver leaves over.
+const MOST_STALE: usize = 4;
 /// Largest error of the friction at the end of a step, as a share of the largest normal force.
 const TOLERANCE: f64 = 1e-5;
 
@@ -109,12 +114,18 @@ impl Step {
         wrench: &mut Vec<f64>,
         twist: &[f64],
     ) -> Result<(), EngineError> {
-        let dt = mujoco.timestep();
+        let dt = self.dt();
         self.evaluate(mujoco, wrench, None);
         let mut friction = self.friction(batch, told, dt)?;
-        let mut trials = 0;
-        while friction.size(&friction.error(wrench), &self.normal) >= TOLERANCE {
-            if trials == MOST_TRIALS {
+        let (mut trials, mut stale, mut best) = (0, 0, f64::INFINITY);
+        loop {
+            let size = friction.size(&friction.error(wrench), &self.normal);
+            if size < TOLERANCE {
+                break;
+            }
+            stale = if size < 0.5 * best { 0 } else { stale + 1 };
+            best = best.min(size);
+            if trials == MOST_TRIALS || stale == MOST_STALE {
                 self.counts.unconverged += 1;
                 break;
             }
@@ -132,7 +143,7 @@ impl Step {
                 self.evaluate(mujoco, wrench, Some((&acceleration, &before)));
                 let friction = self.friction(batch, told, dt)?;
                 let error = friction.error(wrench);
-                if dot(&error, &times(&self.compliance, &error)) < energy || halvings == MOST_HALVINGS {
+                if dot(&error, &times(&self.compliance, &error)) < energy || halvings == MOST_SHORTER_TRIALS {
                     break friction;
                 }
                 (share, halvings) = (0.5 * share, halvings + 1);

@@ -105,6 +105,10 @@ impl Step {
         self.passive.extend_from_slice(mujoco.passive_now());
     }
 
+    pub const fn dt(&self) -> f64 {
+        self.dt
+    }
+
     /// `J v`.
     pub fn twists(&self, velocity: &[f64]) -> Vec<f64> {
         times(&self.rows, velocity)
