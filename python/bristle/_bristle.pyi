@@ -11,6 +11,7 @@ __all__ = [
     "OBSERVATIONS",
     "QUANTITIES",
     "Core",
+    "Coupling",
     "Scenario",
     "Snapshot",
     "Surfaces",
@@ -66,6 +67,23 @@ def stability(
 ) -> tuple[NDArray[np.bool_], _Floats, _Floats, _Floats, _Floats, _Floats, _Floats, NDArray[np.bool_]]: ...
 def check_memory(what: str, bytes: int) -> None: ...
 def pretend_free(bytes: int | None) -> None: ...
+
+@final
+class Coupling:
+    def __new__(
+        cls,
+        core: Core,
+        functions: dict[str, int],
+        layout: dict[str, int],
+        pads: list[tuple[int, int, int, list[int]]],
+        bodies: list[int],
+        dt: float,
+    ) -> Coupling: ...
+    def reset(self) -> None: ...
+    def step(self, model: int, data: int, steps: int) -> None: ...
+    def counts(self) -> list[int]: ...
+    def normal_force(self) -> _Floats: ...
+    def wrench(self) -> _Floats: ...
 
 @final
 class Scenario:

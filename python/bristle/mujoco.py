@@ -1,9 +1,9 @@
 """Friction of contact patches inside MuJoCo.
 
-MuJoCo keeps the normal forces. bristle adds the tangential force and the torsional moment of each patch
-through the passive-force callback. It solves for the object's twist and the friction at the end of a step
-together, by the wrench and its derivative from :meth:`bristle.Batch.respond`. A contact is stiff (millions of
-newtons a metre), and explicit coupling in steps of 2 ms explodes.
+MuJoCo keeps the normal forces. bristle adds the tangential force and the torsional moment of each patch. A
+contact is stiff (millions of newtons a metre), and explicit coupling in steps of 2 ms explodes. So
+:meth:`PatchFriction.step` solves for the friction at the end of the step, under all forces that MuJoCo applies
+in that step.
 
 It needs the package ``mujoco`` (``pip install 'bristle[mujoco]'``).
 """
@@ -11,164 +11,239 @@ It needs the package ``mujoco`` (``pip install 'bristle[mujoco]'``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco as _mujoco
 import numpy as np
 
+from . import _bristle, _mujoco_abi
 from ._arrays import Floats, shown
-from .batch import Batch
+from .batch import Batch, _integer
 from .errors import ParameterError
 from .scenario import Scenario
 
-#: Most Newton steps of a time step of the simulator, and most halvings of one of them.
-_MOST_NEWTON, _MOST_HALVINGS = 30, 12
-#: Largest error of the end-of-step momentum, as the energy of the velocity error [J].
-_ENERGY = 1e-18
+#: Euler and implicitfast, also in the native part.
+_INTEGRATORS = (int(_mujoco.mjtIntegrator.mjINT_EULER), int(_mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
+_SLEEP = int(_mujoco.mjtEnableBit.mjENBL_SLEEP)
+_MOST_STEPS = 2**31
+
+
+class _Pad(NamedTuple):
+    site: int
+    body: int
+    object: int
+    #: Geoms of the body whose contacts with the object press the pad.
+    geoms: frozenset[int]
 
 
 class PatchFriction:
-    """Friction between an object and the pads that hold it, one patch a pad.
+    """Friction between objects and the pads that touch them, one patch a pad.
 
-    A pad is a site of the model: the patch lies in its xy plane, centred on it, fixed to the body of the site. Contacts
-    between the pads' geoms and the object must have ``condim="1"``, so that MuJoCo leaves their friction alone.
+    A pad is a site of the model: the patch lies in its xy plane, centred on it, fixed to the body of the site.
+    Friction acts on the object and, opposite, on the body of the pad. The normal force of a pad is the sum over the
+    contacts of its body with its object; if several pads share both bodies, over the contacts of the pad's own geom.
+    These contacts must have ``condim="1"``, so that MuJoCo leaves their friction alone.
 
     >>> friction = PatchFriction(model, scenario, object="box", pads=["left", "right"])
     >>> with friction:
     ...     for _ in range(1000):
     ...         friction.step(data)
 
-    Friction acts on the object and, opposite, on the pads. Normal forces are taken from MuJoCo's contacts
-    after the step before, so that they lag by one step. Other forces are taken at the start of the step, and
-    forces of actuators and constraints from the step before: their change over one step is coupled
-    explicitly.
+    Each step solves ``v' = G(J^T W(J v'))``. G is MuJoCo's own step from generalized forces to the velocity at its
+    end: actuators, passive and applied forces, constraints, and the damping of its integrator. J gives the twist of
+    the object against the pad, and W is the wrench of the patch after that twist (:meth:`bristle.Batch.respond`),
+    under the normal force of the same step. What MuJoCo's positions move beyond ``J v'`` (arcs of hinges, motion
+    of mocap bodies) the patches follow within a few steps.
+
+    Many objects of this class may step at one time, each in a thread of its own.
 
     Args:
-        model: an ``mujoco.MjModel``; steps with ``integrator`` Euler or implicitfast.
-        scenario: of kind ``prescribed``, with ``inputs.twist.at = "origin"``: patch, friction and tolerance of the
-            pads; contact k of it is pad k.
-        object: name of the body that is held.
+        model: ``mujoco.MjModel`` with ``integrator`` Euler or implicitfast, without sleep; its timestep is read once.
+        scenario: of kind ``prescribed``, with ``inputs.twist.at = "origin"``: patches and friction of the pads;
+            contact k of it is pad k. Its ``step`` has no effect: a patch takes one step in each step of the model.
+        object: name of the body that all pads touch, or a name for each pad.
         pads: names of sites.
+        geoms: names of geoms, one a pad, whose contacts alone press it. By default the geom of the body that is
+            nearest to the site if several pads share both bodies, else all geoms of the body.
 
     Attributes:
         batch: the patches as a :class:`bristle.Batch`, whose ``slip`` and ``wrench`` may be read between steps.
-        normal_force: (pads,) of the step before [N].
 
     Raises:
-        ParameterError: a name that the model does not have, or a scenario of another kind.
+        ParameterError: a name that the model does not have, a scenario of another kind, another integrator, friction
+            of MuJoCo's own between a pad and its object, or two pads with one normal force.
     """
 
-    def __init__(self, model: Any, scenario: Scenario, object: str, pads: Sequence[str]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        scenario: Scenario,
+        object: str | Sequence[str],
+        pads: Sequence[str],
+        geoms: Sequence[str] | None = None,
+    ) -> None:
         if "twist.vx" not in scenario.inputs:
             raise ParameterError("scenario", scenario.name, 'one with body.kind = "prescribed"')
         self._model = model
-        self._object = _id(model, _mujoco.mjtObj.mjOBJ_BODY, "object", object)
-        self._sites = [_id(model, _mujoco.mjtObj.mjOBJ_SITE, f"pads[{k}]", name) for k, name in enumerate(pads)]
-        self._bodies = [int(model.site_bodyid[site]) for site in self._sites]
         self._dt = float(model.opt.timestep)
-        self.batch = Batch(scenario, len(self._sites), self._dt, device="cpu")
-        self.normal_force: Floats = np.zeros(len(self._sites))
-        self._rows: Floats = np.zeros((len(self._sites), 3, model.nv))
-        self._fault: BaseException | None = None
+        self._check_options()
+        self._pads = _pads(model, object, pads, geoms)
+        for k, pad in enumerate(self._pads):
+            _check_geoms(model, k, pad)
+        once = Scenario.from_toml(scenario.text, scenario._base, [f"step={self._dt!r}"], scenario.name)
+        self.batch = Batch(once, len(self._pads), self._dt, device="cpu")
+        self.batch._start()
+        layout = _mujoco_abi.layout() | {"is_sparse": int(_mujoco.mj_isSparse(model)), "sleep": _SLEEP}
+        pads_ = [(pad.site, pad.body, pad.object, sorted(pad.geoms)) for pad in self._pads]
+        bodies = model.geom_bodyid.tolist()
+        self._coupling = _bristle.Coupling(self.batch._core, _mujoco_abi.functions(), layout, pads_, bodies, self._dt)
+        self._inside = False
 
     def __enter__(self) -> PatchFriction:
-        _mujoco.set_mjcb_passive(self._passive)
+        if self._inside:
+            raise ParameterError("with", "a friction that is in its context", "one `with` at a time")
+        self._check_options()
+        self._inside = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        _mujoco.set_mjcb_passive(None)
+        self._inside = False
 
-    def step(self, data: Any) -> None:
-        """Advances MuJoCo and the patches by one step of the model, inside ``with``.
+    @property
+    def normal_force(self) -> Floats:
+        """(pads,): normal forces of the last step [N]."""
+        return self._coupling.normal_force()
+
+    @property
+    def wrench(self) -> Floats:
+        """(pads, 3): wrenches of the last step on the objects at the sites, in their axes [N, N, N m]."""
+        return self._coupling.wrench()
+
+    @property
+    def unconverged(self) -> int:
+        """Steps since the reset whose friction is off by more than 1e-5 of the normal force."""
+        return self._coupling.counts()[3]
+
+    def reset(self) -> None:
+        """Puts the patches back to their start, without load, as after ``mj_resetData``."""
+        self.batch.reset()
+        self._coupling.reset()
+
+    def step(self, data: Any, steps: int = 1) -> None:
+        """Advances MuJoCo and the patches by a step of the model, inside ``with``, in place of ``mj_step``.
+
+        Python's lock is free meanwhile.
+
+        Args:
+            data: an ``mujoco.MjData`` of the model.
+            steps: how many steps, under the same controls.
 
         Raises:
-            DeviceError, ParameterError: an error of a patch in the callback; then the step is not complete.
+            ParameterError: outside of ``with``; data of another model; another integrator or timestep than at first;
+                a contact between a pad and its object that has friction of MuJoCo's own. Then the state is that before
+                the step.
+            DeviceError: an error of a patch.
         """
-        _mujoco.mj_step(self._model, data)
-        if self._fault is not None:
-            fault, self._fault = self._fault, None
-            raise fault
-        self.normal_force = self._normal_forces(data)
-        self._jacobian(data)
-        self.batch.step({"normal_force": self.normal_force, "twist": self._rows @ data.qvel})
+        if not self._inside:
+            raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")
+        if not isinstance(data, _mujoco.MjData) or data.model is not self._model:
+            raise ParameterError("data", shown(data), "an MjData of the model")
+        self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
 
-    def _normal_forces(self, data: Any) -> Floats:
-        """Normal force of each pad [N]: the sum over the contacts of its body with the object."""
-        force, sums = np.zeros(6), np.zeros(len(self._sites))
-        bodies = self._model.geom_bodyid
-        for i in range(data.ncon):
-            pair = {int(bodies[geom]) for geom in data.contact[i].geom}
-            if self._object in pair and len(pair) == 2:
-                for k, body in enumerate(self._bodies):
-                    if body in pair:
-                        _mujoco.mj_contactForce(self._model, data, i, force)
-                        sums[k] += force[0]
-        return sums
+    def _check_options(self) -> None:
+        option = self._model.opt
+        if int(option.integrator) not in _INTEGRATORS:
+            name = _mujoco.mjtIntegrator(option.integrator).name
+            raise ParameterError("integrator", name, "Euler or implicitfast")
+        if float(option.timestep) != self._dt:
+            raise ParameterError("timestep", option.timestep, f"{self._dt}, as at first")
+        if option.enableflags & _SLEEP:
+            raise ParameterError("sleep", "enabled", "a model whose bodies do not sleep")
 
-    def _jacobian(self, data: Any) -> None:
-        """Rows that give the twist of the object against each pad, at the site in its axes."""
-        for k, (site, body) in enumerate(zip(self._sites, self._bodies, strict=True)):
-            axes = data.site_xmat[site].reshape(3, 3).T
-            both = []
-            for moved in (self._object, body):
-                along, about = np.zeros((3, self._model.nv)), np.zeros((3, self._model.nv))
-                _mujoco.mj_jac(self._model, data, along, about, data.site_xpos[site], moved)
-                both.append(np.vstack([axes[:2] @ along, axes[2:] @ about]))
-            self._rows[k] = both[0] - both[1]
 
-    def _passive(self, model: Any, data: Any) -> None:
-        """Adds friction to the passive forces. MuJoCo prints errors of a callback, so they are raised later."""
-        if model is not self._model and model.nv != self._model.nv:
-            return
-        try:
-            self._jacobian(data)
-            rows = self._rows.reshape(-1, model.nv)
-            data.qfrc_passive += rows.T @ self._implicit(model, data, rows)
-        except BaseException as fault:
-            self._fault = fault
+def _pads(model: Any, object: str | Sequence[str], pads: Sequence[str], geoms: Sequence[str] | None) -> list[_Pad]:
+    """The pads by their names."""
+    objects = [object] * len(pads) if isinstance(object, str) else list(object)
+    for field, names in (("object", objects), ("geoms", geoms)):
+        if names is not None and len(names) != len(pads):
+            raise ParameterError(field, f"{len(names)} names", f"{len(pads)}, one for each pad")
+    if not pads:
+        raise ParameterError("pads", shown(pads), "the name of at least one site")
+    kinds = _mujoco.mjtObj
+    sites = [_id(model, kinds.mjOBJ_SITE, f"pads[{k}]", name) for k, name in enumerate(pads)]
+    bodies = [int(model.site_bodyid[site]) for site in sites]
+    field = "object" if isinstance(object, str) else "object[{}]"
+    touched = [_id(model, kinds.mjOBJ_BODY, field.format(k), name) for k, name in enumerate(objects)]
+    between = [frozenset(pair) for pair in zip(bodies, touched, strict=True)]
+    made: list[_Pad] = []
+    for k, (site, body, other) in enumerate(zip(sites, bodies, touched, strict=True)):
+        if body == other:
+            raise ParameterError(f"pads[{k}]", shown(pads[k]), "a site of another body than the object")
+        own = range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body])
+        if geoms is not None:
+            chosen = [_id(model, kinds.mjOBJ_GEOM, f"geoms[{k}]", geoms[k])]
+            if chosen[0] not in own:
+                raise ParameterError(f"geoms[{k}]", shown(geoms[k]), "a geom of the pad's body")
+        elif between.count(between[k]) > 1 and len(own) > 0:
+            chosen = [min(own, key=lambda geom: _distance(model, site, geom))]
+        else:
+            chosen = list(own)
+        made.append(_Pad(site, body, other, frozenset(chosen)))
+    _check_shared(pads, made, between)
+    return made
 
-    def _implicit(self, model: Any, data: Any, rows: Floats) -> Floats:
-        """The wrenches (3 pads,) at the end of the step, where the velocity v solves ``M (v - free) = dt J^T W(J v)``.
 
-        Newton's method. The kinetic energy of the error falls along its direction, so that a step that does not lower
-        it is halved.
-        """
-        bias, mass = np.zeros(model.nv), np.zeros((model.nv, model.nv))
-        _mujoco.mj_rne(model, data, 0, bias)
-        _mujoco.mj_fullM(model, data, mass)
-        other = data.qfrc_passive + data.qfrc_applied + data.qfrc_actuator - bias
-        inverse = np.linalg.inv(mass)
-        free = data.qvel + self._dt * (inverse @ other)
+def _check_shared(names: Sequence[str], pads: Sequence[_Pad], between: Sequence[frozenset[int]]) -> None:
+    """No two pads take the normal force of one contact."""
+    for k, pad in enumerate(pads):
+        for j in range(k):
+            if between[k] == between[j] and (pad.body != pads[j].body or pad.geoms & pads[j].geoms):
+                value = f"{shown(names[j])} and {shown(names[k])}, which the same contacts press"
+                raise ParameterError("pads", value, "one pad for each geom (`geoms` names them)")
 
-        def evaluate(v: Floats) -> tuple[Floats, Floats, Floats, float]:
-            wrench, gain = self.batch.respond((rows @ v).reshape(-1, 3))
-            force = wrench.reshape(-1)
-            blocks = np.zeros((force.size, force.size))
-            for k, block in enumerate(gain):
-                blocks[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = block
-            residual = mass @ (v - free) - self._dt * (rows.T @ force)
-            return force, blocks, residual, float(residual @ inverse @ residual)
 
-        v = data.qvel.copy()
-        now = evaluate(v)
-        for _ in range(_MOST_NEWTON):
-            _, blocks, residual, energy = now
-            if energy < _ENERGY:
-                break
-            full = np.linalg.solve(mass - self._dt * rows.T @ blocks @ rows, -residual)
-            share = 1.0
-            for _ in range(_MOST_HALVINGS):
-                now = evaluate(v + share * full)
-                if now[3] < energy:
-                    break
-                share *= 0.5
-            v = v + share * full
-        return now[0]
+def _distance(model: Any, site: int, geom: int) -> float:
+    """From a site to the box around a geom of its body [m]."""
+    axes = np.zeros(9)
+    _mujoco.mju_quat2Mat(axes, model.geom_quat[geom])
+    at = axes.reshape(3, 3).T @ (model.site_pos[site] - model.geom_pos[geom])
+    middle, half = model.geom_aabb[geom][:3], model.geom_aabb[geom][3:]
+    return float(np.linalg.norm(np.maximum(np.abs(at - middle) - half, 0)))
+
+
+def _check_geoms(model: Any, k: int, pad: _Pad) -> None:
+    """A pad can touch its object, and MuJoCo adds no friction of its own where it does."""
+    first, count = model.body_geomadr[pad.object], model.body_geomnum[pad.object]
+    pairs = [(geom, other) for geom in sorted(pad.geoms) for other in range(first, first + count)]
+    touching = [(*pair, dim) for pair in pairs if (dim := _dim(model, *pair)) > 0]
+    if not touching:
+        raise ParameterError(f"pads[{k}]", "a site whose body cannot touch the object", "geoms that collide")
+    for geom, other, dim in touching:
+        if dim > 1:
+            raise _own_friction(model, geom, other, dim)
+
+
+def _dim(model: Any, a: int, b: int) -> int:
+    """``condim`` of the contacts of two geoms; 0 if they do not collide."""
+    for pair in range(model.npair):
+        if {int(model.pair_geom1[pair]), int(model.pair_geom2[pair])} == {a, b}:
+            return int(model.pair_dim[pair])
+    one, two = model.geom_contype, model.geom_conaffinity
+    if not (one[a] & two[b] or one[b] & two[a]):
+        return 0
+    first, second = model.geom_priority[a], model.geom_priority[b]
+    dims = model.geom_condim
+    return int(max(dims[a], dims[b]) if first == second else dims[a if first > second else b])
+
+
+def _own_friction(model: Any, geom: int, other: int, dim: int) -> ParameterError:
+    names = [_mujoco.mj_id2name(model, _mujoco.mjtObj.mjOBJ_GEOM, g) or f"geom {g}" for g in (geom, other)]
+    return ParameterError("condim", f"{dim} between {names[0]} and {names[1]}", "1, so that MuJoCo adds no friction")
 
 
 def _id(model: Any, kind: Any, field: str, name: str) -> int:
-    found = int(_mujoco.mj_name2id(model, kind, name))
+    found = int(_mujoco.mj_name2id(model, kind, name)) if isinstance(name, str) else -1
     if found < 0:
-        what = "body" if kind == _mujoco.mjtObj.mjOBJ_BODY else "site"
+        what = {int(_mujoco.mjtObj.mjOBJ_BODY): "body", int(_mujoco.mjtObj.mjOBJ_SITE): "site"}.get(int(kind), "geom")
         raise ParameterError(field, shown(name), f"the name of a {what} of the model")
     return found

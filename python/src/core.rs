@@ -94,7 +94,7 @@ fn told<'a>(contacts: &Contacts, given: &[Given<'a>], frames: Option<Frames<'a>>
 
 /// Contacts of a scenario on an engine.
 #[pyclass(frozen, module = "bristle._bristle")]
-pub struct Core(Shared);
+pub struct Core(pub(crate) Shared);
 
 #[pymethods]
 impl Core {

@@ -12,6 +12,7 @@ mod drive;
 mod errors;
 mod grasps;
 mod memory;
+mod mujoco;
 mod observe;
 mod rollout;
 mod scenario;
@@ -32,6 +33,8 @@ mod _bristle {
     use crate::grasps::stability;
     #[pymodule_export]
     use crate::memory::{check_memory, pretend_free};
+    #[pymodule_export]
+    use crate::mujoco::Coupling;
     #[pymodule_export]
     use crate::scenario::{PyScenario, to_toml};
     #[pymodule_export]

@@ -1,0 +1,125 @@
+"""What friction by patches costs a step of MuJoCo: a box between two pads that sticks, and one that slides.
+
+``python python/benchmarks/mujoco_cost.py`` steps one world, and with ``--threads`` 64 worlds in threads of Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import mujoco
+import numpy as np
+
+import bristle
+from bristle.mujoco import PatchFriction
+
+MODEL = """
+<mujoco>
+  <option timestep="0.002" iterations="100" tolerance="1e-12"/>
+  <default><geom solref="0.01 1" condim="1"/></default>
+  <worldbody>
+    <body pos="-0.025 0 0"><joint name="left" type="slide" axis="1 0 0"/>
+      <geom type="box" size="0.005 0.01 0.01" mass="0.05"/><site name="left" pos="0.005 0 0" zaxis="1 0 0"/></body>
+    <body pos="0.025 0 0"><joint name="right" type="slide" axis="-1 0 0"/>
+      <geom type="box" size="0.005 0.01 0.01" mass="0.05"/><site name="right" pos="-0.005 0 0" zaxis="1 0 0"/></body>
+    <body name="box"><freejoint/><geom type="box" size="0.02 2 2" mass="0.2"/></body>
+  </worldbody>
+  <actuator><motor joint="left"/><motor joint="right"/></actuator>
+</mujoco>"""
+
+SCENARIO = """
+duration = 1
+precision = "{precision}"
+step = {{ tolerance = 1e-6 }}
+{contact}
+[patch]
+shape = "{shape}"
+cells = {cells}
+size = 0.02
+[friction]
+mu_c = 1.0
+mu_s = 1.0
+sigma2 = 0
+[body]
+kind = "prescribed"
+[inputs]
+normal_force = 0
+twist = {{ vx = 0, vy = 0, w = 0, at = "origin" }}
+"""
+
+PATCHES = {
+    "reduced": ('[contact]\nmodel = "reduced"', "square", 11),
+    "grid of 121 cells": ("", "square", 11),
+    "grid of 317 cells": ("", "circle", 21),
+}
+
+
+class World:
+    """A box between pads; ``load`` [m/s^2] along z swings about it."""
+
+    def __init__(self, patch: str, precision: str, load: float) -> None:
+        contact, shape, cells = PATCHES[patch]
+        text = SCENARIO.format(precision=precision, contact=contact, shape=shape, cells=cells)
+        self.model = mujoco.MjModel.from_xml_string(MODEL)
+        self.data = mujoco.MjData(self.model)
+        self.data.ctrl[:] = 3
+        self.load = load
+        self.friction = PatchFriction(self.model, bristle.Scenario.from_toml(text), "box", ["left", "right"])
+        self.friction.__enter__()
+
+    def run(self, steps: int, own: bool = False) -> float:
+        """Seconds a step, of MuJoCo's own without friction if ``own``."""
+        model, data = self.model, self.data
+        begun = time.perf_counter()
+        for _ in range(steps):
+            model.opt.gravity[:] = 0, 0.3 * np.sin(40 * data.time), -self.load * (1 + 0.05 * np.sin(60 * data.time))
+            if own:
+                mujoco.mj_step(model, data)
+            else:
+                self.friction.step(data)
+        return (time.perf_counter() - begun) / steps
+
+
+def costs(steps: int) -> None:
+    """Microseconds a step of each patch, sticking and sliding: the least of many blocks of ten steps."""
+    for load, patch, precision in itertools.product((9.81, 60.0), PATCHES, ("f32", "f64")):
+        world = World(patch, precision, load)
+        world.run(100)
+        ours, bare = [], []
+        for _ in range(steps // 10):
+            # The box is 4 m large, and starts anew before it has slid through.
+            world.data.qpos[2:9], world.data.qvel[:] = (0, 0, 0, 1, 0, 0, 0), 0
+            world.run(20)
+            ours.append(world.run(10))
+            bare.append(world.run(10, own=True))
+        slip = world.friction.batch.slip.mean()
+        name = f"{patch}, {precision}, {'slides' if load > 30 else 'sticks'}"
+        print(
+            f"{name:36s} {1e6 * min(ours):6.1f} us a step, of which MuJoCo {1e6 * min(bare):5.1f} us; slip {slip:.2f}"
+        )
+
+
+def threads(worlds: int, steps: int) -> None:
+    """How the rate of many worlds grows with threads."""
+    made = [World("grid of 121 cells", "f64", 9.81) for _ in range(worlds)]
+    rates = {}
+    for n in (1, 2, 1, 2):
+        with ThreadPoolExecutor(n) as pool:
+            begun = time.perf_counter()
+            list(pool.map(lambda world: world.run(steps), made))
+            rates[n] = max(rates.get(n, 0), worlds * steps / (time.perf_counter() - begun))
+    print(f"{worlds} worlds: {rates[1]:.0f} steps/s in 1 thread, {rates[2]:.0f} in 2: {rates[2] / rates[1] / 2:.2f}")
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--steps", type=int, default=300)
+    options.add_argument("--threads", action="store_true")
+    chosen = options.parse_args()
+    if chosen.threads:
+        threads(64, chosen.steps)
+    else:
+        costs(chosen.steps)
