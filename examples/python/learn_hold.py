@@ -1,10 +1,11 @@
 """Learns to hold unknown objects in a shaken hand with the least grip, by live tactile images.
 
 The policy sees the images of one pad (the normal force and the friction of 7 x 7 cells) and sets the rate of the grip.
-It remembers two numbers: the largest load that it has felt, which fades, and the largest ratio of friction to normal
-force of a cell, which is at most the coefficient of friction, and reaches it when that cell slips. Ten weights are
-found by the cross-entropy method. The objects of the test are others than those that it has learned with. Their least
-grip is the smallest constant one that holds, found by bisection.
+It remembers the largest load that it has felt, which fades, and the largest ratio of friction to normal force of a
+cell. That is at most the coefficient of friction, and reaches it when the cell slips: then the ratio does not grow any
+more while the grip opens. Ten weights, five before that moment and five after it, are found by the cross-entropy
+method. The objects of the test are others than those that it has learned with. Their least grip is the smallest
+constant one that holds, found by bisection.
 
     pip install 'bristle[gym]' matplotlib
     python examples/python/learn_hold.py --plot learn_hold.svg
@@ -27,27 +28,32 @@ FADES = 0.005
 
 
 class Feeling:
-    """What a policy makes of the images: features (n, WEIGHTS)."""
+    """What a policy makes of the images, and what it remembers."""
 
     def __init__(self, n: int) -> None:
-        self.load, self.ratio, self.before = np.zeros(n), np.full(n, 0.1), np.full(n, 0.1)
+        #: The largest load [N], which fades, and the largest ratio of a cell, at least that of any object.
+        self.load, self.ratio = np.zeros(n), np.full(n, 0.3)
+        #: Whether cells have slipped while the grip was opened, so that the ratio is the coefficient of friction.
+        self.knows = np.zeros(n, bool)
+        self.before, self.normal = np.full(n, 0.01), np.full(n, 15.0)
 
     def features(self, seen: np.ndarray) -> np.ndarray:
-        """Of observations (n, 148)."""
+        """(n, WEIGHTS), of observations (n, 148)."""
         pressed, sheared = HoldVectorEnv.images(seen)
         force = np.hypot(sheared[..., 0], sheared[..., 1])
         normal, load = pressed.sum(axis=(1, 2)), np.linalg.norm(sheared.sum(axis=(1, 2)), axis=1)
         cells = np.where(pressed > 0, force / np.maximum(pressed, 1e-6), 0.0).reshape(len(seen), -1)
         largest = np.clip(cells.max(axis=1), 0.01, 2.0)
-        mean = np.maximum(force.sum(axis=(1, 2)) / normal, 0.01)
+        even = np.log(np.maximum(force.sum(axis=(1, 2)) / normal, 0.005) / largest)
         self.load = np.maximum((1 - FADES) * self.load, load)
         self.ratio = np.maximum(self.ratio, largest)
-        needed = np.log(np.maximum(self.load, 1e-3) / normal)
-        known = np.log(self.ratio)
-        change, self.before = np.log(largest / self.before), largest
-        parts = [needed - known, needed, known, np.log(largest / self.ratio), np.log(mean / largest), change]
-        one, growing = np.ones(len(seen)), np.maximum(change, 0)
-        return np.stack([one, *parts, growing, np.exp(needed - known), np.exp(needed)], axis=1)
+        change, opened = np.log(largest / self.before), np.log(normal / self.normal) < -0.02
+        self.knows |= opened & (change < 0.01) & (largest > 0.95 * self.ratio)
+        self.before, self.normal = largest, normal
+        gap, needed = np.log(largest / self.ratio), np.log(np.maximum(self.load, 1e-3) / normal / self.ratio)
+        knows, searches = self.knows, ~self.knows
+        parts = [searches, searches * gap, searches * needed, searches * even, searches * change]
+        return np.stack([*parts, knows, knows * gap, knows * needed, knows * even, knows * change], axis=1)
 
 
 def network(weights: np.ndarray) -> Callable[[int], Policy]:
@@ -114,7 +120,7 @@ def learn(generations: int, policies: int, contacts: int, log: Callable[[int, fl
         weights[0] = mean
         total, held, _ = episode(envs, network(weights), generation)
         scores = total.reshape(policies, contacts).mean(axis=1)
-        elite = weights[np.argsort(scores)[-policies // 5 :]]
+        elite = weights[np.argsort(scores)[-policies // 4 :]]
         mean, spread = elite.mean(axis=0), elite.std(axis=0) + 0.1 * 0.9**generation
         log(generation, scores[0], held[:contacts].mean())
     return mean[None]
@@ -123,9 +129,9 @@ def learn(generations: int, policies: int, contacts: int, log: Callable[[int, fl
 def main() -> None:
     """Learns, compares, and draws the curve."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--generations", type=int, default=40)
-    arguments.add_argument("--policies", type=int, default=40)
-    arguments.add_argument("--contacts", type=int, default=24, help="of each policy in a generation")
+    arguments.add_argument("--generations", type=int, default=50)
+    arguments.add_argument("--policies", type=int, default=24)
+    arguments.add_argument("--contacts", type=int, default=64, help="of each policy in a generation")
     arguments.add_argument("--plot", help="the learning curve, SVG or PNG")
     options = arguments.parse_args()
     begun, curve = time.perf_counter(), []

@@ -286,18 +286,25 @@ class ContactEnv(gymnasium.Env[Any, Any]):
         self.render_mode = self.vector.render_mode
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space
+        self._parameters: dict[str, float] = {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Infos]:
         """As :meth:`ContactVectorEnv.reset`."""
         super().reset(seed=seed)
         observations, infos = self.vector.reset(seed=seed)
         drawn = infos["parameters"].items()
-        return observations[0], {"parameters": {n: float(v[0]) for n, v in drawn if not n.startswith("_")}}
+        self._parameters = {n: float(v[0]) for n, v in drawn if not n.startswith("_")}
+        return observations[0], self._infos(False)
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Infos]:
         """As :meth:`ContactVectorEnv.step`."""
         observations, rewards, ended, cut, infos = self.vector.step(np.asarray(action)[None])
-        return observations[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), {"success": bool(infos["success"][0])}
+        infos = self._infos(bool(infos["success"][0]))
+        return observations[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), infos
+
+    def _infos(self, success: bool) -> Infos:
+        """The same names after every call, as collectors of episodes want it."""
+        return {"success": success, "parameters": dict(self._parameters)}
 
     def render(self) -> NDArray[np.uint8] | None:
         """The picture (320, 320, 3), with ``render_mode="rgb_array"``."""

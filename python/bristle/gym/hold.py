@@ -41,7 +41,7 @@ CELLS = 7
 #: The grip of one pad [N]: the least and the largest.
 LEAST, MOST = 1.0, 15.0
 #: The largest change of the logarithm of the grip in an interval.
-_RATE = 0.1
+_RATE = 0.2
 
 
 class HoldVectorEnv(ContactVectorEnv):
@@ -52,12 +52,12 @@ class HoldVectorEnv(ContactVectorEnv):
     frequency (1 to 3 Hz) and phase. Mass, friction and place of the grip are not observed: a pad feels its normal
     force and its friction.
 
-    - Action (1,): change of the logarithm of the grip in an interval, -1 to 1 for a tenth down or up; the grip of one
+    - Action (1,): change of the logarithm of the grip in an interval, -1 to 1 for a fifth down or up; the grip of one
       pad stays within 1 N to 15 N, at which it begins.
     - Observation (148,): the images of one pad, cell by cell, bottom row first: the normal force (7, 7) [N], friction
       along x and y (7, 7, 2) [N]; and the grip [N] / 15. :meth:`images` gives the images back.
     - Termination: the object has slid by 3 mm or turned by 0.35 rad in the hand. Success: it has not.
-    - Reward of an interval: ``-grip/15``; ``-2`` for every interval that is left where it terminates. An episode is 200
+    - Reward of an interval: ``-grip/15``; ``-1`` for every interval that is left where it terminates. An episode is 200
       intervals of 10 ms.
     """
 
@@ -110,7 +110,7 @@ class HoldVectorEnv(ContactVectorEnv):
 
     def reward(self, terminated: Flags, truncated: Flags) -> Floats:
         """As the class says."""
-        return np.asarray(-self.grip / MOST - 2.0 * np.where(terminated, self.horizon - self.steps, 0), np.float64)
+        return np.asarray(-self.grip / MOST - np.where(terminated, self.horizon - self.steps, 0), np.float64)
 
 
 class HoldEnv(ContactEnv):
