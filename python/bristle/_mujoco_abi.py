@@ -28,6 +28,8 @@ _FUNCTIONS = (
     "mj_implicit",
     "mj_jac",
     "mj_fullM",
+    "_mjPRIVATE_setTlsLogHandler",
+    "_mjPRIVATE_getGlobalLogHandler",
 )
 _MODEL = ("nq", "nv", "na", "nhistory", "npluginstate", "dof_damping", "D_rownnz", "D_rowadr", "D_colind")
 _OPTIONS = ("timestep", "integrator", "enableflags")

@@ -142,7 +142,8 @@ class PatchFriction:
             ParameterError: outside of ``with``; data of another model; another integrator or timestep than at first;
                 a contact between a pad and its object that has friction of MuJoCo's own. Then the state is that before
                 the step.
-            DeviceError: an error of a patch.
+            DeviceError: an error of a patch, or of MuJoCo, such as too little memory in the model's arena. An exception
+                in a function of Python that MuJoCo calls (``set_mjcb_control``) ends the process instead.
         """
         if not self._inside:
             raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")

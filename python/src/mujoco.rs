@@ -104,7 +104,9 @@ impl Coupling {
             handle.check(self.dt)?;
             core.0.call(|contacts| {
                 let batch = contacts.batch()?;
-                (0..steps).try_for_each(|_| self.advance(batch, &mut handle, &mut state))
+                let all =
+                    |handle: &mut Handle<'_>| (0..steps).try_for_each(|_| self.advance(batch, handle, &mut state));
+                handle.guarded(all).map_err(Failure::Device)?
             })
         })
     }

@@ -375,6 +375,29 @@ def test_misuse_is_refused_and_changes_nothing():
     refused("step")
 
 
+def test_an_error_of_mujoco_is_raised(monkeypatch, tmp_path):
+    """MuJoCo writes its warnings to a file in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    text = FLOOR + block(0.05) + "</worldbody>" + '<size memory="2K"/>'
+    model, data = world(text)
+    with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+        for _ in range(2):
+            with pytest.raises(bristle.DeviceError, match="memory"):
+                friction.step(data)
+
+
+def test_functions_of_python_are_called():
+    calls = []
+    model, data = world(FLOOR + block(0.05) + "</worldbody>")
+    with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+        mujoco.set_mjcb_control(lambda model, data: calls.append(data.time))
+        try:
+            friction.step(data, 3)
+        finally:
+            mujoco.set_mjcb_control(None)
+    assert calls == pytest.approx([0, 0.002, 0.004])
+
+
 def test_friction_of_mujocos_own_is_refused():
     pair = '<contact><pair geom1="floor" geom2="{}" condim="4"/></contact>'
     for text, names in [

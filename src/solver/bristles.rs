@@ -43,6 +43,10 @@ pub trait Bristles<R: Real> {
     /// Scratch arrays of a sweep that grids share if they are stepped one after the other.
     type Scratch: Default + Send;
 
+    /// Whether [`super::respond::respond`] is compiled for several lanes: where a pass is short, as that of
+    /// reduced bristles is, it takes less time than making a solver with one lane.
+    const RESPONDS_IN_LANES: bool = false;
+
     /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid
     /// that carry pressure at some time.
     fn load(&mut self, lane: usize, contact: &Contact, active: &[usize]);

@@ -301,8 +301,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
 
     fn respond(&mut self, l: usize, contact: &Contact, twist: Twist, dt: f64, v: &[f64; slot::COUNT]) -> Response {
         // With several lanes a pass would compute one result and ignore the others. The state is evaluated by
-        // a solver with one lane, which spares compiling that pass for every number type.
-        if const { R::LANES > 1 } {
+        // a solver with one lane, which spares compiling that pass of a grid for every number type.
+        if const { R::LANES > 1 && !B::RESPONDS_IN_LANES } {
             let mut state = State::default();
             self.export(l, &mut state);
             state.inputs = *v;

@@ -1,15 +1,24 @@
 //! The functions and the fields of MuJoCo that are used, by addresses and offsets that Python has found.
 
+use std::cell::Cell;
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
+use std::panic::{self, AssertUnwindSafe};
 use std::slice;
 
 use bristle::error::ParameterError;
 
-type OfModelAndData = unsafe extern "C" fn(*const c_void, *mut c_void);
-type Jacobian = unsafe extern "C" fn(*const c_void, *const c_void, *mut f64, *mut f64, *const f64, i32);
-type FullMass = unsafe extern "C" fn(*const c_void, *const c_void, *mut f64);
+type OfModelAndData = unsafe extern "C-unwind" fn(*const c_void, *mut c_void);
+type Jacobian = unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut f64, *mut f64, *const f64, i32);
+type FullMass = unsafe extern "C-unwind" fn(*const c_void, *const c_void, *mut f64);
 
+type LogHandler = unsafe extern "C-unwind" fn(*const u8);
+type SetLogHandler = unsafe extern "C-unwind" fn(Option<LogHandler>) -> Option<LogHandler>;
+type GetLogHandler = unsafe extern "C-unwind" fn() -> Option<LogHandler>;
+
+/// The level of an error in a message of MuJoCo, and where its text starts.
+const ERROR: i32 = 3;
+const TEXT: usize = 8;
 /// The integrators of MuJoCo that are taken, of `mjtIntegrator`.
 const EULER: i32 = 0;
 const IMPLICITFAST: i32 = 3;
@@ -53,6 +62,7 @@ looked_up! {
     Functions {
         mj_step1, mj_fwdActuation, mj_fwdAcceleration, mj_fwdConstraint, mj_sensorAcc, mj_checkAcc,
         mj_compareFwdInv, mj_Euler, mj_implicit, mj_jac, mj_fullM,
+        _mjPRIVATE_setTlsLogHandler, _mjPRIVATE_getGlobalLogHandler,
     }
 }
 
@@ -69,6 +79,31 @@ pub struct Abi {
 impl Abi {
     pub fn new(functions: &HashMap<String, usize>, layout: &HashMap<String, usize>) -> Result<Self, ParameterError> {
         Ok(Self { layout: Layout::new(layout)?, functions: Functions::new(functions)? })
+    }
+}
+
+thread_local! {
+    /// Where messages go that are no errors.
+    static GLOBAL: Cell<Option<LogHandler>> = const { Cell::new(None) };
+}
+
+/// An error of MuJoCo on its way out of MuJoCo's functions.
+struct MujocoError(String);
+
+/// Unwinds for an error; other messages go their way. So does what MuJoCo's bindings say when a function of
+/// Python has failed that MuJoCo has called: their frames bring an unwinder of their own, which cannot be
+/// passed. The process then ends with that message.
+unsafe extern "C-unwind" fn on_message(message: *const u8) {
+    // SAFETY: MuJoCo calls it with a message, which starts with its level and has a text that ends with 0.
+    unsafe {
+        let text = CStr::from_ptr(message.add(TEXT).cast());
+        if message.cast::<i32>().read() != ERROR || text == c"Python exception raised" {
+            if let Some(forward) = GLOBAL.get() {
+                forward(message);
+            }
+            return;
+        }
+        panic::resume_unwind(Box::new(MujocoError(text.to_string_lossy().into_owned())));
     }
 }
 
@@ -218,6 +253,31 @@ impl<'a> Handle<'a> {
     fn write<T>(&mut self, offset: usize, value: T) {
         // SAFETY: as in `read`.
         unsafe { self.data.add(offset).cast::<T>().write_unaligned(value) }
+    }
+
+    /// Calls `work` so that errors of MuJoCo, which end the process by default, end `work` instead: the text
+    /// of such an error.
+    pub fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<T, String> {
+        let functions = &self.abi.functions;
+        // SAFETY: the addresses are those of such functions.
+        let (set, get) = unsafe {
+            (
+                std::mem::transmute::<usize, SetLogHandler>(functions._mjPRIVATE_setTlsLogHandler),
+                std::mem::transmute::<usize, GetLogHandler>(functions._mjPRIVATE_getGlobalLogHandler),
+            )
+        };
+        // SAFETY: as above; the handler is that of this thread alone, and is put back below.
+        let before = unsafe {
+            GLOBAL.set(get());
+            set(Some(on_message))
+        };
+        let out = panic::catch_unwind(AssertUnwindSafe(|| work(self)));
+        // SAFETY: as above.
+        unsafe { set(before) };
+        out.map_err(|cause| match cause.downcast::<MujocoError>() {
+            Ok(error) => error.0,
+            Err(other) => panic::resume_unwind(other),
+        })
     }
 
     /// Takes the step that was evaluated last.

@@ -167,6 +167,8 @@ impl<R: Real> Reduced<R> {
 impl<R: Real> Bristles<R> for Reduced<R> {
     type Scratch = ();
 
+    const RESPONDS_IN_LANES: bool = true;
+
     fn load(&mut self, lane: usize, contact: &Contact, _: &[usize]) {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
