@@ -2,23 +2,16 @@
 //! become signals. One thread steps the contacts and records samples, and the calling thread lets Python
 //! handle signals. A rollout that is interrupted goes back to its last samples.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
-
-use bristle::engine::{Progress, Trajectories};
-use pyo3::prelude::*;
+use std::time::Instant;
 
 use crate::batch::{Contacts, Parts};
 use crate::core::write;
 use crate::drive::{Control, can_undo};
 use crate::errors::Failure;
+use crate::signals::interruptible;
 
 /// Samples that are recorded at once; signals of so many intervals take little memory.
 const SAMPLES: usize = 64;
-/// How often Python is asked whether to go on.
-const ASK: Duration = Duration::from_millis(20);
-
 /// Lets `nstep` intervals of `dt` [s] pass with a sample `every` so many, which go to `rows`: quantities,
 /// their widths and arrays. `tell` is called with the number of intervals that have passed.
 pub fn record(
@@ -46,8 +39,12 @@ pub fn record(
         let before = if done == 0 { Some(batch.record(&[], &|_| true)?) } else { None };
         let can_stop = can_undo(batch, undo)?;
         let told = controls.iter().try_for_each(|control| control.follow(batch, done, &starts));
-        let recorded =
-            told.and_then(|()| interruptible(|keep| batch.record_or_restore(&times, &|n| !can_stop || keep(n), undo)));
+        let recorded = told.and_then(|()| {
+            let record = |goes_on: &(dyn Fn() -> bool + Sync)| {
+                batch.record_or_restore(&times, &|_| !can_stop || goes_on(), undo)
+            };
+            Ok(interruptible(record)??)
+        });
         if can_stop && recorded.as_ref().is_err_and(Failure::is_refusal) {
             batch.restore(undo)?;
         }
@@ -71,32 +68,4 @@ pub fn record(
         contacts.pace.ask()?;
     }
     Ok(())
-}
-
-/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to
-/// go on.
-fn interruptible(
-    work: impl FnOnce(&Progress<'_>) -> Result<Trajectories, bristle::EngineError> + Send,
-) -> Result<Trajectories, Failure> {
-    let stop = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let (done, wait) = channel::<()>();
-        let stop = &stop;
-        let thread = scope.spawn(move || {
-            let _done = done;
-            work(&|_| !stop.load(Ordering::Relaxed))
-        });
-        let mut interrupt = None;
-        while wait.recv_timeout(ASK) == Err(RecvTimeoutError::Timeout) {
-            if interrupt.is_none() {
-                interrupt = Python::attach(|py| py.check_signals()).err();
-                stop.store(interrupt.is_some(), Ordering::Relaxed);
-            }
-        }
-        let out = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        match interrupt {
-            Some(interrupt) => Err(interrupt.into()),
-            None => Ok(out?),
-        }
-    })
 }

@@ -39,7 +39,7 @@ rotation = 0.35
 #: Cells of an image along each axis.
 CELLS = 7
 #: The grip of one pad [N]: the least and the largest.
-LEAST, MOST = 1.0, 15.0
+LEAST, MOST = 0.5, 15.0
 #: The largest change of the logarithm of the grip in an interval.
 _RATE = 0.2
 
@@ -53,7 +53,7 @@ class HoldVectorEnv(ContactVectorEnv):
     force and its friction.
 
     - Action (1,): change of the logarithm of the grip in an interval, -1 to 1 for a fifth down or up; the grip of one
-      pad stays within 1 N to 15 N, at which it begins.
+      pad stays within 0.5 N to 15 N, at which it begins.
     - Observation (148,): the images of one pad, cell by cell, bottom row first: the normal force (7, 7) [N], friction
       along x and y (7, 7, 2) [N]; and the grip [N] / 15. :meth:`images` gives the images back.
     - Termination: the object has slid by 3 mm or turned by 0.35 rad in the hand. Success: it has not.
