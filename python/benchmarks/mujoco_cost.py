@@ -1,6 +1,7 @@
 """What friction by patches costs a step of MuJoCo: a box between two pads that sticks, and one that slides.
 
 ``python python/benchmarks/mujoco_cost.py`` steps one world, and with ``--threads`` 64 worlds in threads of Python.
+``--blocks 10`` puts ten blocks beside it, with friction of MuJoCo's own on a floor.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MODEL = """
 <mujoco>
   <option timestep="0.002" iterations="100" tolerance="1e-12"/>
   <default><geom solref="0.01 1" condim="1"/></default>
-  <worldbody>
+  <worldbody>{blocks}
     <body pos="-0.025 0 0"><joint name="left" type="slide" axis="1 0 0"/>
       <geom type="box" size="0.005 0.01 0.01" mass="0.05"/><site name="left" pos="0.005 0 0" zaxis="1 0 0"/></body>
     <body pos="0.025 0 0"><joint name="right" type="slide" axis="-1 0 0"/>
@@ -29,6 +30,10 @@ MODEL = """
   </worldbody>
   <actuator><motor joint="left"/><motor joint="right"/></actuator>
 </mujoco>"""
+
+FLOOR = '<geom type="box" size="5 5 0.1" pos="0 0 -5"/>'
+BLOCK = """<body pos="{} 1 -4.85"><freejoint/>
+  <geom type="box" size="0.05 0.05 0.05" condim="3" priority="1"/></body>"""
 
 SCENARIO = """
 duration = 1
@@ -60,10 +65,11 @@ PATCHES = {
 class World:
     """A box between pads; ``load`` [m/s^2] along z swings about it."""
 
-    def __init__(self, patch: str, precision: str, load: float) -> None:
+    def __init__(self, patch: str, precision: str, load: float, blocks: int = 0) -> None:
         contact, shape, cells = PATCHES[patch]
         text = SCENARIO.format(precision=precision, contact=contact, shape=shape, cells=cells)
-        self.model = mujoco.MjModel.from_xml_string(MODEL)
+        others = FLOOR + "".join(BLOCK.format(0.5 * i) for i in range(blocks)) if blocks > 0 else ""
+        self.model = mujoco.MjModel.from_xml_string(MODEL.format(blocks=others))
         self.data = mujoco.MjData(self.model)
         self.data.ctrl[:] = 3
         self.load = load
@@ -83,17 +89,17 @@ class World:
         return (time.perf_counter() - begun) / steps
 
 
-def costs(steps: int) -> None:
-    """Microseconds a step of each patch, sticking and sliding: the least of many blocks of ten steps."""
+def costs(steps: int, blocks: int) -> None:
+    """Microseconds a step of each patch, sticking and sliding: the least mean of many blocks of 100 steps."""
     for load, patch, precision in itertools.product((9.81, 60.0), PATCHES, ("f32", "f64")):
-        world = World(patch, precision, load)
-        world.run(100)
+        world = World(patch, precision, load, blocks)
+        world.run(200)
         ours, bare = [], []
-        for _ in range(steps // 10):
+        for _ in range(steps // 100):
             # The box is 4 m large, and starts anew before it has slid through.
             world.data.qpos[2:9], world.data.qvel[:] = (0, 0, 0, 1, 0, 0, 0), 0
             world.run(20)
-            ours.append(world.run(10))
+            ours.append(world.run(100))
             bare.append(world.run(10, own=True))
         slip = world.friction.batch.slip.mean()
         name = f"{patch}, {precision}, {'slides' if load > 30 else 'sticks'}"
@@ -116,10 +122,11 @@ def threads(worlds: int, steps: int) -> None:
 
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--steps", type=int, default=300)
+    options.add_argument("--steps", type=int, default=6000)
+    options.add_argument("--blocks", type=int, default=0)
     options.add_argument("--threads", action="store_true")
     chosen = options.parse_args()
     if chosen.threads:
-        threads(64, chosen.steps)
+        threads(64, chosen.steps // 20)
     else:
-        costs(chosen.steps)
+        costs(chosen.steps, chosen.blocks)

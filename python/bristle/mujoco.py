@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import mujoco as _mujoco
 import numpy as np
@@ -26,6 +27,8 @@ from .scenario import Scenario
 _INTEGRATORS = (int(_mujoco.mjtIntegrator.mjINT_EULER), int(_mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
 _SLEEP = int(_mujoco.mjtEnableBit.mjENBL_SLEEP)
 _MOST_STEPS = 2**31
+#: Who steps data, by their addresses. Each keeps its data, so that an address is not used anew meanwhile.
+_STEPPED: WeakValueDictionary[int, PatchFriction] = WeakValueDictionary()
 
 
 class _Pad(NamedTuple):
@@ -98,6 +101,7 @@ class PatchFriction:
         bodies = model.geom_bodyid.tolist()
         self._coupling = _bristle.Coupling(self.batch._core, _mujoco_abi.functions(), layout, pads_, bodies, self._dt)
         self._inside = False
+        self._data: Any = None
 
     def __enter__(self) -> PatchFriction:
         if self._inside:
@@ -108,6 +112,7 @@ class PatchFriction:
 
     def __exit__(self, *_: object) -> None:
         self._inside = False
+        self._release()
 
     @property
     def normal_force(self) -> Floats:
@@ -139,17 +144,32 @@ class PatchFriction:
             steps: how many steps, under the same controls.
 
         Raises:
-            ParameterError: outside of ``with``; data of another model; another integrator or timestep than at first;
-                a contact between a pad and its object that has friction of MuJoCo's own. Then the state is that before
-                the step.
+            ParameterError: outside of ``with``; data of another model, or that another PatchFriction steps; another
+                integrator or timestep than at first; a contact between a pad and its object that has friction of
+                MuJoCo's own. Then the state is that before the step.
             DeviceError: an error of a patch, or of MuJoCo, such as too little memory in the model's arena. An exception
                 in a function of Python that MuJoCo calls (``set_mjcb_control``) ends the process instead.
         """
         if not self._inside:
             raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")
+        if data is not self._data:
+            self._take(data)
+        self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
+
+    def _take(self, data: Any) -> None:
+        """Data that are stepped from now on, until the end of the context."""
         if not isinstance(data, _mujoco.MjData) or data.model is not self._model:
             raise ParameterError("data", shown(data), "an MjData of the model")
-        self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
+        if _STEPPED.get(data._address, self) is not self:
+            raise ParameterError("data", "data that another PatchFriction steps", "one PatchFriction for all pads")
+        self._release()
+        self._data = data
+        _STEPPED[data._address] = self
+
+    def _release(self) -> None:
+        if self._data is not None:
+            _STEPPED.pop(self._data._address, None)
+        self._data = None
 
     def _check_options(self) -> None:
         option = self._model.opt

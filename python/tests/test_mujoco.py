@@ -398,6 +398,20 @@ def test_functions_of_python_are_called():
     assert calls == pytest.approx([0, 0.002, 0.004])
 
 
+def test_two_frictions_do_not_step_the_same_data():
+    """Each would leave out the pads of the other."""
+    model, data = world(FLOOR + block(0.05) + block(0.05, "other", "0.5 0 0.05") + "</worldbody>")
+    one, two = (PatchFriction(model, patch(0.1, 0.5), "world", [f"{name}_foot"]) for name in ("block", "other"))
+    with one, two:
+        one.step(data)
+        with pytest.raises(bristle.ParameterError, match="another PatchFriction"):
+            two.step(data)
+        two.step(mujoco.MjData(model))
+        one.step(data)
+    with two:
+        two.step(data)
+
+
 def test_friction_of_mujocos_own_is_refused():
     pair = '<contact><pair geom1="floor" geom2="{}" condim="4"/></contact>'
     for text, names in [
