@@ -129,9 +129,9 @@ def learn(generations: int, policies: int, contacts: int, log: Callable[[int, fl
 def main() -> None:
     """Learns, compares, and draws the curve."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--generations", type=int, default=50)
+    arguments.add_argument("--generations", type=int, default=40)
     arguments.add_argument("--policies", type=int, default=24)
-    arguments.add_argument("--contacts", type=int, default=64, help="of each policy in a generation")
+    arguments.add_argument("--contacts", type=int, default=48, help="of each policy in a generation")
     arguments.add_argument("--plot", help="the learning curve, SVG or PNG")
     options = arguments.parse_args()
     begun, curve = time.perf_counter(), []

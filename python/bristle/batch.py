@@ -629,7 +629,7 @@ def _seeds(seed: Any, rows: int) -> NDArray[np.uint64]:
     array = np.asarray(seed)
     refuse_masked("seed", seed)
     if array.ndim == 0:
-        return np.array([_integer("seed", seed if array.dtype == object else array[()], 0, 2**63 - 1)], np.uint64)
+        return np.array([_integer("seed", seed, 0, 2**63 - 1)], np.uint64)
     if array.shape != (rows,) or array.dtype.kind not in "iu":
         raise ParameterError("seed", shown(array), f"an integer, or an array of {rows} integers")
     low, high = (0, 0) if array.size == 0 else (int(array.min()), int(array.max()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -21,7 +23,8 @@ ALL = [*BOTH, HoldVectorEnv]
 def actions(envs, step):
     """Some actions, of environment k and the time alone."""
     k = np.arange(envs.num_envs)[:, None] + np.arange(envs.single_action_space.shape[0])
-    return np.sin(1.0 + 0.7 * k + 0.1 * step).astype(np.float32)
+    scale = 0.1 if isinstance(envs, HoldVectorEnv) else 1.0
+    return (scale * np.sin(1.0 + 0.7 * k + 0.1 * step)).astype(np.float32)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -195,20 +198,26 @@ def test_specs_are_text_and_pickles(name):
         assert np.array_equal(one.reset(seed=2)[0], env.reset(seed=2)[0])
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn"])
-def test_environments_step_in_processes(context):
-    """As one process with the same environments does."""
-    apart = gymnasium.make_vec(
-        "bristle/Palm-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": context}
-    )
+PROCESSES = """
+import gymnasium, numpy as np, bristle.gym
+if __name__ == "__main__":
+    kind = dict(vectorization_mode="async", vector_kwargs={"context": CONTEXT})
+    apart = gymnasium.make_vec("bristle.gym:bristle/Palm-v0", num_envs=2, **kind)
     together = gymnasium.make_vec("bristle/Palm-v0", num_envs=2, vectorization_mode="sync")
-    try:
-        assert np.array_equal(apart.reset(seed=[1, 2])[0], together.reset(seed=[1, 2])[0])
-        for step in range(3):
-            act = np.full((2, 3), 0.3 * step, np.float32)
-            assert np.array_equal(apart.step(act)[0], together.step(act)[0])
-    finally:
-        apart.close()
+    assert np.array_equal(apart.reset(seed=[1, 2])[0], together.reset(seed=[1, 2])[0])
+    for step in range(3):
+        act = np.full((2, 3), 0.3 * step, np.float32)
+        assert np.array_equal(apart.step(act)[0], together.step(act)[0])
+    apart.close()
+"""
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_environments_step_in_processes(context, tmp_path):
+    """As in one process with the same environments; of a program of its own, whose threads are not those of a test."""
+    program = tmp_path / "program.py"
+    program.write_text(PROCESSES.replace("CONTEXT", repr(context)))
+    subprocess.run([sys.executable, program], check=True, timeout=300)
 
 
 def red(frame):

@@ -14,7 +14,7 @@ from .draws import Draws
 
 #: The scenario of :class:`HoldVectorEnv`: an object of unknown mass and friction, gripped near its centre.
 HOLD = """
-duration = 2
+duration = 4
 step = { tolerance = 1e-5 }
 [patch]
 shape = "disc"
@@ -57,12 +57,12 @@ class HoldVectorEnv(ContactVectorEnv):
     - Observation (148,): the images of one pad, cell by cell, bottom row first: the normal force (7, 7) [N], friction
       along x and y (7, 7, 2) [N]; and the grip [N] / 15. :meth:`images` gives the images back.
     - Termination: the object has slid by 3 mm or turned by 0.35 rad in the hand. Success: it has not.
-    - Reward of an interval: ``-grip/15``; ``-1`` for every interval that is left where it terminates. An episode is 200
+    - Reward of an interval: ``-grip/15``; ``-1`` for every interval that is left where it terminates. An episode is 400
       intervals of 10 ms.
     """
 
     text = HOLD
-    horizon = 200
+    horizon = 400
     size = (0.1, 0.06)
     view = 0.16
     single_observation_space = Box(-50.0, 50.0, (3 * CELLS**2 + 1,), np.float32)
