@@ -372,10 +372,10 @@ fn a_contact_takes_the_place_of_another() {
 /// A grid with another pressure on as many cells takes a place whose map no other contact has.
 #[test]
 fn another_map_takes_the_place_of_one_that_is_not_shared() {
-    let grid = bristle::Grid::new(5, 5, 0.02, 0.02).unwrap();
+    let grid = Grid::new(5, 5, 0.02, 0.02).unwrap();
     let with = |slope: f64| {
         let pressure: Vec<f64> = (0..25).map(|i| if i % 7 == 3 { 0.0 } else { 1.0 + slope * f64::from(i) }).collect();
-        let patch = bristle::Patch::from_pressure(grid, &pressure).unwrap().into();
+        let patch = Patch::from_pressure(grid, &pressure).unwrap().into();
         Contact { patch, ..contacts().swap_remove(0) }
     };
     for (name, engine) in engines() {
