@@ -438,6 +438,8 @@ class Batch:
             shape = (rows, *images.get(name, (width,) if width > 1 else ()))
             _bristle.check_memory(f"{name} of {rows} contacts", kind.itemsize * math.prod(shape))
             made[name] = np.empty(shape, kind) if out is None else _given(out, name, shape, (np.float32, np.float64))
+        if len({id(array) for array in made.values()}) < len(made):
+            raise ParameterError("out", "one array under two names", "an array for each name")
         self._start()
         if rows > 0:
             self._core.observe(chosen, [(name, array.reshape(rows, -1)) for name, array in made.items()])
@@ -485,7 +487,8 @@ class Batch:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restores a state of all contacts that this batch, or one of the same contacts, has saved. On the
-        engine that saved it they go on with the same bits, on another engine within rounding.
+        engine that saved it they go on with the same bits, on another engine within rounding. :attr:`left` is
+        judged anew from where they are, and ``since_slip`` begins anew.
 
         Raises:
             ParameterError: another number of contacts, another model, or another number of cells.

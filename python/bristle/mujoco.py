@@ -87,6 +87,8 @@ class PatchFriction:
     ) -> None:
         if "twist.vx" not in scenario.inputs:
             raise ParameterError("scenario", scenario.name, 'one with body.kind = "prescribed"')
+        if model.nv == 0:
+            raise ParameterError("model", "no degree of freedom", "a model in which something moves")
         self._model = model
         self._dt = float(model.opt.timestep)
         self._check_options()
@@ -95,8 +97,10 @@ class PatchFriction:
             _check_geoms(model, k, pad)
         once = Scenario.from_toml(scenario.text, scenario._base, [f"step={self._dt!r}"], scenario.name)
         self.batch = Batch(once, len(self._pads), self._dt, device="cpu")
-        self.batch._start()
-        layout = _mujoco_abi.layout() | {"is_sparse": int(_mujoco.mj_isSparse(model)), "sleep": _SLEEP}
+        # A call that is refused must not take the batch back to before its start.
+        self.batch.time  # noqa: B018
+        self._sparse = int(_mujoco.mj_isSparse(model))
+        layout = _mujoco_abi.layout() | {"is_sparse": self._sparse, "sleep": _SLEEP}
         pads_ = [(pad.site, pad.body, pad.object, sorted(pad.geoms)) for pad in self._pads]
         bodies = model.geom_bodyid.tolist()
         self._coupling = _bristle.Coupling(self.batch._core, _mujoco_abi.functions(), layout, pads_, bodies, self._dt)
@@ -137,7 +141,7 @@ class PatchFriction:
     def step(self, data: Any, steps: int = 1) -> None:
         """Advances MuJoCo and the patches by a step of the model, inside ``with``, in place of ``mj_step``.
 
-        Python's lock is free meanwhile.
+        Python's lock is free meanwhile. Ctrl-C ends the call between two steps.
 
         Args:
             data: an ``mujoco.MjData`` of the model.
@@ -154,6 +158,8 @@ class PatchFriction:
             raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")
         if data is not self._data:
             self._take(data)
+        if _mujoco.mj_isSparse(self._model) != self._sparse:
+            raise ParameterError("jacobian", "another than at first", "no change between sparse and dense")
         self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
 
     def _take(self, data: Any) -> None:

@@ -206,6 +206,7 @@ impl Contacts {
         let changes = self.changes(restart);
         let (list, drawn) = (restart.list, self.source.some(&changes, &self.columns)?);
         let places: Vec<usize> = changes.iter().map(|change| change.k).collect();
+        let starts_all = list.len() >= self.all.len() && self.has_all(list);
         let (drawn, numbers): (Vec<Contact>, Vec<Vec<f64>>) = drawn.into_iter().map(|d| (d.contact, d.numbers)).unzip();
         match &mut self.batch {
             None => places.iter().zip(drawn).for_each(|(k, contact)| self.drawn[*k] = contact),
@@ -220,7 +221,7 @@ impl Contacts {
                 let mut first = batch.first().to_vec();
                 places.iter().zip(drawn).for_each(|(k, contact)| first[*k] = contact);
                 let mut new = self.engine.batch(first, self.stepping)?;
-                if changes.len() < self.all.len() {
+                if !starts_all {
                     new.restore(&batch.save()?)?;
                 }
                 new.reset(list)?;
@@ -324,7 +325,8 @@ impl Contacts {
     }
 
     fn put_back(&mut self, before: Before) {
-        self.expanded = before.expanded;
+        // Arrays that were asked for since have no other values than before.
+        self.expanded.extend(before.expanded);
         self.columns.clear();
         for (k, contact, origin) in before.contacts {
             (self.drawn[k], self.origins[k]) = (contact, origin);
@@ -366,11 +368,33 @@ impl Contacts {
     pub fn step(&mut self, told: &Told<'_>, [named, moved]: [&[usize]; 2], dt: f64, at: usize) -> Result<(), Failure> {
         let there = self.watch.as_ref().map(|watch| watch.there(moved));
         let moved = there.as_deref().unwrap_or(moved);
-        told.step(self.parts()?, [named, moved], dt, at)?;
+        let done = told.step(self.parts()?, [named, moved], dt, at);
+        // A call that is interrupted at its end has advanced them.
+        if let (Some(watch), Some(batch)) = (&mut self.watch, &mut self.batch)
+            && !done.as_ref().is_err_and(Failure::is_refusal)
+        {
+            let looked = watch.look(batch, moved);
+            done?;
+            return Ok(looked?);
+        }
+        done
+    }
+
+    /// Judges all contacts by their present state alone, after it was restored.
+    pub fn look_anew(&mut self) -> Result<(), Failure> {
+        self.slid.clear();
         if let (Some(watch), Some(batch)) = (&mut self.watch, &mut self.batch) {
-            watch.look(batch, moved)?;
+            watch.forget(&self.all);
+            watch.look(batch, &self.all)?;
         }
         Ok(())
+    }
+
+    /// Whether a list has every contact.
+    fn has_all(&self, list: &[usize]) -> bool {
+        let mut named = vec![false; self.all.len()];
+        list.iter().for_each(|k| named[*k] = true);
+        named.into_iter().all(|is| is)
     }
 
     /// What a call that lets time pass works on.

@@ -369,7 +369,12 @@ impl Core {
 
     /// Puts all contacts to a saved state.
     fn restore(&self, py: Python<'_>, snapshot: &PySnapshot) -> Result<(), Failure> {
-        py.detach(|| self.0.call(|contacts| contacts.read(|batch| batch.restore(&snapshot.0))))
+        py.detach(|| {
+            self.0.call(|contacts| {
+                contacts.read(|batch| batch.restore(&snapshot.0))?;
+                contacts.look_anew()
+            })
+        })
     }
 
     /// Gives the state of a contact to others.

@@ -26,6 +26,8 @@ use step::Step;
 
 /// Normal force that the patches are told where there is none, so that their wrench over it is known \[N\].
 const LEAST_FORCE: f64 = 1e-9;
+/// Steps after which Python is asked whether to go on.
+const UNASKED: usize = 200;
 /// Time in which patches take over the normal force that they are told at their start \[s\].
 const INSTANT: f64 = 1e-9;
 
@@ -102,12 +104,19 @@ impl Coupling {
             // SAFETY: Python has checked that the layout is that of these objects, and keeps them alive.
             let mut handle = unsafe { Handle::new(&self.abi, model, data) };
             handle.check(self.dt)?;
-            core.0.call(|contacts| {
-                let batch = contacts.batch()?;
-                let all =
-                    |handle: &mut Handle<'_>| (0..steps).try_for_each(|_| self.advance(batch, handle, &mut state));
-                handle.guarded(all).map_err(Failure::Device)?
-            })
+            let mut left = steps;
+            while left > 0 {
+                let some = left.min(UNASKED);
+                core.0.call(|contacts| {
+                    let batch = contacts.batch()?;
+                    let all =
+                        |handle: &mut Handle<'_>| (0..some).try_for_each(|_| self.advance(batch, handle, &mut state));
+                    handle.guarded(all).map_err(Failure::Device)??;
+                    contacts.pace.ask()
+                })?;
+                left -= some;
+            }
+            Ok(())
         })
     }
 
@@ -135,15 +144,19 @@ impl Coupling {
     fn advance(&self, batch: &mut Batch, mujoco: &mut Handle<'_>, state: &mut State) -> Result<(), Failure> {
         state.tell(batch)?;
         mujoco.begin();
-        let offset = state.geometry.offset(mujoco, &self.pads, self.dt);
+        // Nothing is kept before the step is done.
+        let (mut geometry, mut wrench) = (state.geometry.clone(), state.wrench.clone());
         let State { step, told, .. } = state;
-        step.begin(mujoco, self, offset)?;
-        let solved = step.solve(mujoco, batch, told, &mut state.wrench, &state.twist);
+        step.find_pressing(mujoco, self)?;
+        let offset = geometry.offset(mujoco, &self.pads, self.dt);
+        step.begin(mujoco, self, offset);
+        let solved = step.solve(mujoco, batch, told, &mut wrench, &state.twist);
         if let Err(error) = solved {
             mujoco.passive().copy_from_slice(&step.passive);
             return Err(error.into());
         }
         mujoco.finish();
+        (state.geometry, state.wrench) = (geometry, wrench);
         state.normal.clone_from(&step.normal);
         let moved = step.twists(mujoco.velocity());
         state.twist.iter_mut().zip(&moved).zip(&step.offset).for_each(|((to, v), more)| *to = v + more);

@@ -159,11 +159,11 @@ impl Contacts {
         Ok(())
     }
 
-    /// Notes which contacts slipped as a whole at some times.
-    pub fn see_all(&mut self, recorded: &Trajectories, times: &[f64]) {
+    /// Notes which contacts slipped as a whole at some times, whose samples begin with number `first`.
+    pub fn see_all(&mut self, recorded: &Trajectories, first: usize, times: &[f64]) {
         self.slid.resize(self.all.len(), f64::NAN);
         for (k, slid) in self.slid.iter_mut().enumerate() {
-            let slides = |i: &usize| recorded.sample(k, i + 1).slip >= ALL_SLIDES;
+            let slides = |i: &usize| recorded.sample(k, i + first).slip >= ALL_SLIDES;
             if let Some(last) = (0..times.len()).rev().find(slides) {
                 *slid = times[last];
             }

@@ -50,7 +50,8 @@ pub fn record(
         }
         let recorded = recorded?;
         contacts.busy += began.elapsed();
-        contacts.see_all(&recorded, &times);
+        before.iter().for_each(|before| contacts.see_all(before, 0, &starts[..1]));
+        contacts.see_all(&recorded, 1, &times);
         for (q, width, out) in rows.iter_mut() {
             let (q, width) = (*q, *width);
             for k in 0..contacts.len() {

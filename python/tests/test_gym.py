@@ -277,3 +277,59 @@ def test_a_contact_that_fails_ends_its_episode():
     envs.reset(seed=0)
     seen, _, ended, _, _ = envs.step(np.array([[1.0], [0.4]]))
     assert np.array_equal(ended, envs.batch.failed) and ended.any() and np.isfinite(seen).all()
+
+
+class Constant(Still):
+    """Controls that are one for all environments."""
+
+    horizon = 3
+
+    def control(self, actions):
+        return {"normal_force": 10 * actions[:, 0], "gravity": (0.0, -9.81), "wrench.fx": 0.0}
+
+
+def test_constant_controls_stay_as_they_are_between_episodes():
+    envs = Constant(2)
+    envs.reset(seed=0)
+    envs.steps[0] = 1
+    for _ in range(5):
+        envs.step(np.ones((2, 1)))
+
+
+def refused(envs, seed):
+    try:
+        envs.reset(seed=seed)
+    except bristle.ScenarioError:
+        return True
+    return False
+
+
+def test_an_episode_that_cannot_be_drawn_changes_nothing():
+    text = PIVOT.replace("uniform = [0.15, 0.25]", "normal = [0.2, 0.07]")
+    envs, other, fresh = (PivotVectorEnv(12, text) for _ in range(3))
+    bad = next(seed for seed in range(99) if refused(other, seed))
+    good = next(seed for seed in range(99) if not refused(other, seed))
+    assert refused(fresh, bad)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        fresh.step(np.zeros((12, 1)))
+    envs.reset(seed=good)
+    assert refused(envs, bad)
+    for step in range(3):
+        assert np.array_equal(envs.step(actions(envs, step))[0], other.step(actions(other, step))[0])
+
+
+def test_environments_without_a_seed_take_a_random_one():
+    masses = []
+    for _ in range(2):
+        envs = PivotVectorEnv(2)
+        envs.reset(seed=[1, None])
+        masses.append(envs.batch.parameter("body.mass"))
+    assert masses[0][0] == masses[1][0] and masses[0][1] != masses[1][1]
+    # One that has begun goes on with its own seed when the other begins.
+    envs, other = PivotVectorEnv(2), PivotVectorEnv(2)
+    envs.reset(seed=1, options={"reset_mask": np.array([True, False])})
+    envs.reset()
+    other.reset(seed=1)
+    other.reset()
+    assert envs.batch.parameter("body.mass")[0] == other.batch.parameter("body.mass")[0]
+    gymnasium.make("bristle/Pivot-v0").reset(seed=np.int64(5))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -335,6 +338,51 @@ def test_other_integrators_are_refused(integrator):
     model, _ = world(FLOOR + block(0.05) + "</worldbody>", integrator=integrator)
     with pytest.raises(bristle.ParameterError, match=r"integrator.*Euler or implicitfast"):
         PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"])
+
+
+def sliding(disturb):
+    """Wrenches of a sliding block over 20 steps, before some of which something is tried."""
+    model, data = world(FLOOR + block(0.05) + "</worldbody>")
+    wrenches = []
+    with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+        data.qpos[2] -= 1e-4
+        data.qvel[0] = 0.5
+        disturb(model, data, friction)
+        for step in range(20):
+            if step % 4 == 3:
+                disturb(model, data, friction)
+            friction.step(data)
+            wrenches.append(friction.wrench.copy())
+    return np.array(wrenches)
+
+
+def test_a_refused_step_is_not_felt_by_the_next():
+    """Not by a block that slides, whose patches would take it for one that has jumped, nor as the first step."""
+
+    def refuse(model, data, friction):
+        for change, back in [(model.geom_condim, 1), (model.opt, int(model.opt.jacobian))]:
+            if change is model.opt:
+                model.opt.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
+            else:
+                change[:] = 3
+            with pytest.raises(bristle.ParameterError):
+                friction.step(data)
+            if change is model.opt:
+                model.opt.jacobian = back
+            else:
+                change[:] = back
+
+    assert np.array_equal(sliding(refuse), sliding(lambda *_: None))
+
+
+def test_a_long_call_can_be_interrupted():
+    model, data = world(FLOOR + block(0.05) + "</worldbody>")
+    with PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"]) as friction:
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            friction.step(data, 10**8)
+        assert data.time == pytest.approx(friction.batch.time[0], rel=1e-6)
+        friction.step(data)
 
 
 def test_misuse_is_refused_and_changes_nothing():

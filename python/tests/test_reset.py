@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import time
 
 import numpy as np
@@ -156,3 +158,51 @@ def test_the_time_of_a_reset_does_not_grow_with_the_batch():
             least[i] = min(least[i], time.perf_counter() - began)
     # A copy of a column of 16 384 numbers is in it.
     assert least[1] < 2 * least[0], least
+
+
+def test_a_restored_contact_is_judged_by_where_it_is():
+    """Also in a copy and in a pickle of the batch."""
+    batch = bristle.Batch(scenario("reduced", "[stop_when]\ndisplacement = 0.002"), 2, device="cpu")
+    before = batch.save()
+    for _ in range(10):
+        batch.step({"normal_force": [0.01, 20.0]})
+    assert batch.left.tolist() == [True, False]
+    for other in (copy.copy(batch), pickle.loads(pickle.dumps(batch))):
+        assert other.left.tolist() == [True, False]
+        other.step()
+        assert np.array_equal(other.time - batch.time > 0, [False, True])
+    batch.restore(before)
+    assert not batch.left.any() and np.array_equal(batch.read("since_slip"), [-1, -1])
+    batch.step({"normal_force": 20.0})
+    assert (batch.time == batch.dt).all()
+
+
+def test_other_cells_take_a_place_only_if_all_contacts_start_again():
+    drawn = bristle.Scenario.from_toml(
+        TEXT.format(model="", more="")
+        .replace('shape = "disc"', 'shape = { choice = ["disc", "square"] }')
+        .replace("cells = 5", "cells = 7")
+    )
+    batch = bristle.Batch(drawn, 2, device="cpu")
+    shapes = batch.expand("patch.shape")
+    batch.step()
+    shapes[0] = 1 - shapes[0]
+    for ids in ([0], [0, 0]):
+        with pytest.raises(bristle.ParameterError, match="cells"):
+            batch.reset(ids)
+        assert (batch.time == batch.dt).all()
+    batch.reset()
+    assert (batch.time == 0).all() and batch.parameter("patch.shape")[0] == shapes[0]
+
+
+def test_a_slip_at_the_start_of_a_rollout_is_seen():
+    text = TEXT.format(model=REDUCED, more="").replace("normal_force = 4", "normal_force = 0.1")
+    seen = []
+    for more in ("", "[stop_when]\nrotation = 100.0"):
+        batch = bristle.Batch(bristle.Scenario.from_toml(text + more), 1, device="cpu")
+        batch.step()
+        batch.step({"normal_force": 0.1})
+        slip = batch.rollout(8, {"normal_force": 200.0}, record="slip")["slip"][0]
+        assert slip[0] == 1 and slip[-1] == 0
+        seen.append(batch.read("since_slip")[0])
+    assert 0 < seen[0] == seen[1]

@@ -43,11 +43,11 @@ pub struct Segment {
 /// assert_eq!(ramp.value(3.0), 2.0);
 /// assert_eq!(ramp.held(0.1).unwrap().value(0.19), 0.2);
 /// ```
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Signal(Values);
 
 /// Most signals are one number, which takes no memory of its own.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum Values {
     Constant(f64),
     Curve(Box<Curve>),
@@ -157,18 +157,46 @@ impl Signal {
         Ok(Self(Values::Curve(Box::new(Curve { segments, hold: Some(period) }))))
     }
 
-    /// Replaces the signal by [`Signal::constant`].
+    /// Replaces the signal by [`Signal::constant`]. One that was a curve keeps its memory for the next one.
     pub(crate) fn set_constant(&mut self, value: f64) {
-        self.0 = Values::Constant(value);
+        match &mut self.0 {
+            Values::Constant(own) => *own = value,
+            Values::Curve(curve) => {
+                curve.segments.clear();
+                curve.segments.push(still(value));
+                curve.hold = None;
+            }
+        }
     }
 
-    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after.
+    /// Replaces the signal by a straight line from one `[time, value]` to another, constant before and after,
+    /// in the memory of the curve that it was before.
     pub(crate) fn set_ramp(&mut self, [start, from]: [f64; 2], [end, to]: [f64; 2]) {
         let slope = (to - from) / (end - start);
         let line = Segment { from: start, c: [from, slope, 0.0], sines: Vec::new() };
         let before = if start > 0.0 { Some(still(from)) } else { None };
         let after = Segment { from: end, ..still(to) };
-        *self = Self::of(before.into_iter().chain([line, after]).collect());
+        let mut curve = match std::mem::replace(&mut self.0, Values::Constant(0.0)) {
+            Values::Curve(curve) => curve,
+            Values::Constant(_) => Box::new(Curve { segments: Vec::with_capacity(3), hold: None }),
+        };
+        curve.segments.clear();
+        curve.segments.extend(before.into_iter().chain([line, after]));
+        curve.hold = None;
+        self.0 = Values::Curve(curve);
+    }
+
+    /// The number that it is at all times, if it is one and is not held.
+    fn number(&self) -> Option<f64> {
+        match &self.0 {
+            Values::Constant(value) => Some(*value),
+            Values::Curve(curve) => match &*curve.segments {
+                [Segment { c: [value, 0.0, 0.0], sines, .. }] if sines.is_empty() && curve.hold.is_none() => {
+                    Some(*value)
+                }
+                _ => None,
+            },
+        }
     }
 
     /// Checks that no number of the signal is larger than a signal of values in `range` needs: at most its
@@ -360,6 +388,15 @@ fn finite(segments: &[Segment]) -> Result<(), ParameterError> {
 pub(super) fn multiples(period: f64, start: f64, end: f64) -> impl Iterator<Item = f64> {
     let first = ((start - SAME_TIME) / period).ceil().max(0.0) as u64;
     (first..).map(move |k| k as f64 * period).take_while(move |t| *t < end - SAME_TIME)
+}
+
+impl PartialEq for Signal {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Values::Curve(own), Values::Curve(other)) => own == other,
+            _ => self.number().is_some() && self.number() == other.number(),
+        }
+    }
 }
 
 impl From<f64> for Signal {

@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from .._arrays import Floats, refuse_masked
-from ..batch import Batch
+from ..batch import _GROUPS, Batch
 from ..scenario import Scenario
 from .draws import Draws
 from .picture import Picture
@@ -149,16 +149,18 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             mask = np.asarray(options["reset_mask"])
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 raise ValueError(f"reset_mask = {mask!r}: expected {self.num_envs} booleans, at least one of them true")
-        seeds = self._given(seed)
-        super().reset(seed=seeds if isinstance(seeds, int) else None)
-        if seeds is None and (self._episodes[mask] < 0).any():
-            seeds = int(self.np_random.integers(2**31))
-        if seeds is not None:
-            whole: list[int | None] = [seeds] * self.num_envs if isinstance(seeds, int) else seeds
-            new = mask & np.array([s is not None for s in whole])
-            self._seeds[new] = [s for s, n in zip(whole, new, strict=True) if n and s is not None]
-            self._episodes[new] = -1
-        self._start(mask)
+        given = self._given(seed)
+        super().reset(seed=given if isinstance(given, int) else None)
+        whole = given if isinstance(given, list) else [given] * self.num_envs
+        seeds, episodes = self._seeds.copy(), self._episodes.copy()
+        for k in np.flatnonzero(mask):
+            own = whole[k]
+            if own is not None:
+                seeds[k], episodes[k] = own, -1
+        # Who has never had a seed takes a random one.
+        new = mask & (episodes < 0) & np.array([own is None for own in whole])
+        seeds[new] = self.np_random.integers(2**31) if given is None else self.np_random.integers(2**31, size=new.sum())
+        self._start(mask, seeds, episodes)
         return self._observed(), self._parameters(mask)
 
     def step(self, actions: Any) -> tuple[NDArray[Any], Floats, Flags, Flags, Infos]:
@@ -175,7 +177,7 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         moving = np.flatnonzero(~starting)
         if len(moving):
             control, ids = self.control(actions), None if len(moving) == self.num_envs else moving
-            some = control if ids is None else {name: self._rows(v, ids) for name, v in control.items()}
+            some = control if ids is None else {name: self._rows(name, v, ids) for name, v in control.items()}
             self.batch.step(some, ids)
             self.steps[moving] += 1
         infos: Infos = {}
@@ -243,22 +245,25 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ValueError("actions: expected finite numbers")
         return np.asarray(np.clip(array, space.low, space.high), np.float64)
 
-    def _rows(self, value: Any, ids: NDArray[np.intp]) -> Any:
-        """A control of some environments."""
-        array = np.asarray(value)
-        return array[ids] if array.ndim > 0 and len(array) == self.num_envs else array
+    def _rows(self, name: str, value: Any, ids: NDArray[np.intp]) -> Any:
+        """A control of some environments; one value for all stays as it is."""
+        array, inner = np.asarray(value), {"pressure": 2, **dict.fromkeys(_GROUPS, 1)}.get(name, 0)
+        return array[ids] if array.ndim > inner and len(array) == self.num_envs else array
 
     def _observed(self) -> NDArray[Any]:
         space = self.single_observation_space
         assert isinstance(space, gymnasium.spaces.Box)
         return np.asarray(np.clip(np.nan_to_num(self.observe()), space.low, space.high), space.dtype)
 
-    def _start(self, mask: Flags) -> None:
-        """New episodes of some environments."""
+    def _start(self, mask: Flags, seeds: NDArray[Any] | None = None, episodes: NDArray[Any] | None = None) -> None:
+        """New episodes of some environments, of the present seeds or others. Nothing changes if one is refused."""
         ids = np.flatnonzero(mask)
-        self._episodes[ids] += 1
-        draws = Draws(self._seeds[ids], self._episodes[ids], ids)
+        seeds, episodes = self._seeds if seeds is None else seeds, self._episodes if episodes is None else episodes
+        episodes = episodes.copy()
+        episodes[ids] += 1
+        draws = Draws(seeds[ids], episodes[ids], ids)
         self.batch.reset(ids, draws.seeds)
+        self._seeds, self._episodes = seeds, episodes
         self.steps[ids] = 0
         self._ended[ids] = False
         self.begin(ids, draws)
@@ -290,6 +295,7 @@ class ContactEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Infos]:
         """As :meth:`ContactVectorEnv.reset`."""
+        seed = None if seed is None else operator.index(seed)
         super().reset(seed=seed)
         observations, infos = self.vector.reset(seed=seed)
         drawn = infos["parameters"].items()

@@ -7,7 +7,7 @@ use super::abi::Handle;
 /// Share of the displacement by which patches and geometry differ that one step takes back.
 const FEEDBACK: f64 = 0.5;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Geometry {
     /// Site and object of each pad at the start of the last step: positions, and axes by rows.
     poses: Vec<[f64; 24]>,

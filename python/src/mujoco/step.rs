@@ -52,9 +52,8 @@ pub struct Counts {
 
 impl Step {
     /// After the stages of position and velocity.
-    pub fn begin(&mut self, mujoco: &Handle<'_>, coupling: &Coupling, offset: Vec<f64>) -> Result<(), Failure> {
+    pub fn begin(&mut self, mujoco: &Handle<'_>, coupling: &Coupling, offset: Vec<f64>) {
         (self.dt, self.nv, self.offset) = (coupling.dt, mujoco.nv, offset);
-        self.find_pressing(mujoco, coupling)?;
         self.set_rows(mujoco, coupling);
         self.mass.resize(self.nv * self.nv, 0.0);
         mujoco.mass(&mut self.mass);
@@ -62,10 +61,10 @@ impl Step {
         self.implicit.clear();
         self.stiffness.clear();
         self.compliance.clear();
-        Ok(())
     }
 
-    fn find_pressing(&mut self, mujoco: &Handle<'_>, coupling: &Coupling) -> Result<(), Failure> {
+    /// Finds the constraints that press the pads, and refuses friction of MuJoCo's own there.
+    pub fn find_pressing(&mut self, mujoco: &Handle<'_>, coupling: &Coupling) -> Result<(), Failure> {
         self.pressing.resize(coupling.pads.len(), Vec::new());
         self.pressing.iter_mut().for_each(Vec::clear);
         for contact in mujoco.contacts() {
