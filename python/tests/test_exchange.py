@@ -32,6 +32,32 @@ def test_jax_takes_the_arrays(box):
     assert np.array_equal(b.normal_force, np.asarray(forces))
 
 
+def test_jax_steps_a_batch_in_a_compiled_loop(box):
+    """A scan that reads poses and sets forces, call by call as without JAX."""
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    from jax.experimental import io_callback
+
+    batch, alone = (bristle.Batch(box, 6, device="cpu") for _ in range(2))
+    shape = jax.ShapeDtypeStruct((6, 3), np.float64)
+
+    def advance(force):
+        batch.step({"normal_force": force})
+        return batch.read("pose", dtype=np.float64)
+
+    def one(force, _):
+        pose = io_callback(advance, shape, force, ordered=True)
+        return force + pose[:, 1], pose
+
+    forces, poses = jax.jit(lambda force: jax.lax.scan(one, force, None, length=5))(np.full(6, 2.0))
+    force = np.full(6, 2.0)
+    for step in range(5):
+        alone.step({"normal_force": force})
+        assert np.array_equal(np.asarray(poses[step]), alone.pose)
+        force = force + alone.pose[:, 1]
+    assert np.array_equal(np.asarray(forces), force)
+
+
 def test_torch_takes_the_memory(box):
     torch = pytest.importorskip("torch", reason="torch is 3 GB: `pip install torch` adds it")
     for array in arrays(box).values():

@@ -26,7 +26,10 @@ HEAD = """# Python
 [README](../README.md#from-python) has the quick start, [scenario.md](scenario.md) the language of scenarios.
 `examples/python/` has programs to start from.
 
-All arrays are NumPy arrays, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. Masked
+All arrays are NumPy arrays, and go to `torch.from_dlpack` or `jax.dlpack.from_dlpack` without a copy. Inputs may be
+arrays of any library that NumPy can read: contiguous float64 is read where it is, anything else is converted once.
+`out` of `Batch.read` (float32 or float64) and of `Batch.rollout` (float64) is written in place, so that
+`batch.read("pose", out={"pose": tensor.numpy()})` fills a tensor of torch on the CPU. Masked
 arrays (`numpy.ma`) are accepted if none of their numbers is masked. A call releases the GIL; two batches in two
 threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
 `copy.copy(batch)` is a second batch in the same state.
@@ -40,6 +43,21 @@ the parent, it takes the CPU in a child, too. Start workers that use a GPU by
 `multiprocessing.get_context("spawn")` or `"forkserver"`, and a `DataLoader` with
 `multiprocessing_context="spawn"`; or give them `device="cpu"`. As in any program, a child that is forked while
 another thread is in a call may inherit a lock that is held.
+
+Inside `jax.jit` a batch is stepped by a callback. It has a state, so that the callback is
+`jax.experimental.io_callback` with `ordered=True` (JAX may leave out or repeat a `pure_callback`):
+
+```python
+shape = jax.ShapeDtypeStruct((batch.nsim, 3), jax.numpy.float32)
+
+def advance(force):                     # forces (nsim,), of one pad [N]
+    batch.step({"normal_force": force})
+    return batch.read("pose")
+
+pose = io_callback(advance, shape, force, ordered=True)     # in a function under jit, also in lax.scan
+```
+
+With 4096 reduced contacts a callback took 0.5 ms beside the 3.4 ms of the engine (two busy cores of an Intel Xeon).
 """
 
 
