@@ -6,7 +6,7 @@ use crate::memory::{FEWER_CONTACTS, MemoryError, check};
 
 /// Memory [byte] of the state of a contact on its engine, beside its bristles: its lane, its place in a
 /// timeline, its sample and its status. Measured on the CPU, and rounded up, as the next ones.
-const LANE: u64 = 2500;
+const LANE: u64 = 2700;
 /// Of a bristle of a grid that is stepped in one lane, beside others.
 const LANE_CELL: u64 = 850;
 /// Largest number of bristles of such a grid.

@@ -34,10 +34,8 @@ pub struct CpuBatch {
 struct Packed {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
-    /// Memory for the samples and states of the contacts, from which they are copied to the order of all
-    /// contacts.
+    /// Memory for the samples of the contacts, from which they are copied to the order of all contacts.
     samples: Vec<Sample>,
-    states: Vec<State>,
 }
 
 impl Packed {
@@ -53,7 +51,7 @@ impl Packed {
         for (k, &member) in members.iter().enumerate() {
             pack.load(k, &contacts[member], &active(&contacts[member]));
         }
-        Self { pack, members, samples: Vec::new(), states: Vec::new() }
+        Self { pack, members, samples: Vec::new() }
     }
 
     /// Steps the contacts through the spans that `span` gives and writes their samples, their statuses, and
@@ -76,9 +74,9 @@ impl Packed {
     }
 }
 
-/// The rows of the members of a pack; `rows` has those of all contacts.
-fn take_rows<'r>(members: &[usize], rows: &mut [Option<Row<'r>>]) -> Vec<Row<'r>> {
-    members.iter().map(|k| rows[*k].take().expect("a contact has one place")).collect()
+/// What the members of a pack have of all contacts, such as their rows.
+fn take<T>(members: &[usize], all: &mut [Option<T>]) -> Vec<T> {
+    members.iter().map(|k| all[*k].take().expect("a contact has one place")).collect()
 }
 
 /// Steps contacts from their start through `plan`. A pack is made when it is its turn, and dropped when it is
@@ -95,7 +93,7 @@ pub fn rollout(
     let recording = Recording { samples: &plan.samples, stop_when: &plan.stop_when, progress, stop: &stop };
     let mut rows = rows(&mut out);
     let members = divide(contacts, lanes, 1);
-    let tasks: Vec<_> = members.into_iter().map(|members| (take_rows(&members, &mut rows), members)).collect();
+    let tasks: Vec<_> = members.into_iter().map(|members| (take(&members, &mut rows), members)).collect();
     let active = |contact: &Contact| {
         if contact.model.is_grid() { contact.active_cells(&contact.timeline(&plan.samples)) } else { Vec::new() }
     };
@@ -166,8 +164,7 @@ impl Stepper for CpuBatch {
         let stop = AtomicBool::new(false);
         let recording = Recording { samples: &samples, stop_when: &StopWhen::NEVER, progress, stop: &stop };
         let mut rows = rows(out);
-        let tasks: Vec<_> =
-            self.packs.iter_mut().map(|packed| (take_rows(&packed.members, &mut rows), packed)).collect();
+        let tasks: Vec<_> = self.packs.iter_mut().map(|packed| (take(&packed.members, &mut rows), packed)).collect();
         let record = |(rows, packed): (Vec<Row<'_>>, &mut Packed)| {
             packed.record(contacts, |k| spans[k], &recording, rows);
         };
@@ -219,16 +216,16 @@ impl Stepper for CpuBatch {
     }
 
     fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
-        // The states are written in the memory of those in `out`.
-        for Packed { members, states, .. } in &mut self.packs {
-            states.clear();
-            states.extend(members.iter().map(|k| std::mem::take(&mut out[*k])));
-        }
-        self.each(|Packed { pack, states, .. }| {
-            states.iter_mut().enumerate().for_each(|(k, state)| pack.export(k, state));
-        });
-        for Packed { members, states, .. } in &mut self.packs {
-            members.iter().zip(states.drain(..)).for_each(|(k, state)| out[*k] = state);
+        let mut places: Vec<Option<&mut State>> = out.iter_mut().map(Some).collect();
+        let tasks: Vec<_> = self.packs.iter_mut().map(|packed| (take(&packed.members, &mut places), packed)).collect();
+        let export = |(states, packed): (Vec<&mut State>, &mut Packed)| {
+            states.into_iter().enumerate().for_each(|(k, state)| packed.pack.export(k, state));
+        };
+        // As in `each`.
+        if tasks.len() == 1 {
+            tasks.into_iter().for_each(export);
+        } else {
+            pool::run(|| tasks.into_par_iter().for_each(export));
         }
         Ok(())
     }
