@@ -21,6 +21,13 @@ use crate::solver::state::State;
 /// Largest number of large grids in a pack.
 const MOST_GRIDS: usize = 32;
 
+/// What a contact takes beside its cells, in cells.
+const BESIDE: usize = 16;
+/// Cells times steps from which it pays to wake other threads, which takes some 30 us.
+const PAYS: f64 = 1e4;
+/// Steps that a tolerance chooses are taken for no longer than this [s].
+const LONG: f64 = 1e-3;
+
 /// The packs of a batch.
 pub struct CpuBatch {
     packs: Vec<Packed>,
@@ -28,6 +35,8 @@ pub struct CpuBatch {
     places: Vec<(usize, usize)>,
     /// Lanes of a solver.
     lanes: usize,
+    /// Length of a step [s], about.
+    step: f64,
 }
 
 /// A pack and the contacts in it.
@@ -36,6 +45,8 @@ struct Packed {
     members: Vec<usize>,
     /// Memory for the samples of the contacts, from which they are copied to the order of all contacts.
     samples: Vec<Sample>,
+    /// The cells of its contacts, with [`BESIDE`].
+    size: usize,
 }
 
 impl Packed {
@@ -48,10 +59,13 @@ impl Packed {
         make: Maker,
     ) -> Self {
         let mut pack = make(&contacts[members[0]], stepping, members.len());
+        let mut size = 0;
         for (k, &member) in members.iter().enumerate() {
-            pack.load(k, &contacts[member], &active(&contacts[member]));
+            let active = active(&contacts[member]);
+            pack.load(k, &contacts[member], &active);
+            size += BESIDE + active.len();
         }
-        Self { pack, members, samples: Vec::new() }
+        Self { pack, members, samples: Vec::new(), size }
     }
 
     /// Steps the contacts through the spans that `span` gives and writes their samples, their statuses, and
@@ -117,14 +131,15 @@ impl CpuBatch {
         for (p, packed) in packs.iter().enumerate() {
             packed.members.iter().enumerate().for_each(|(k, member)| places[*member] = (p, k));
         }
-        Self { packs, places, lanes }
+        Self { packs, places, lanes, step: stepping.step.min(LONG) }
     }
 
-    /// Calls `work` for every pack, in parallel if there are several: for one pack, starting the threads
-    /// would take longer than a few steps of a contact.
-    fn each(&mut self, work: impl Fn(&mut Packed) + Send + Sync) {
+    /// Calls `work`, which takes so many `steps`, for every pack: in parallel if that pays.
+    fn each(&mut self, steps: f64, work: impl Fn(&mut Packed) + Send + Sync) {
+        let size: usize = self.packs.iter().map(|packed| packed.size).sum();
         match &mut *self.packs {
             [pack] => work(pack),
+            packs if (size as f64) * steps < PAYS => packs.iter_mut().for_each(work),
             packs => pool::run(|| packs.par_iter_mut().for_each(work)),
         }
     }
@@ -147,7 +162,9 @@ impl Stepper for CpuBatch {
     }
 
     fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.each(|Packed { pack, members, .. }| {
+        let span = spans.iter().flatten().next();
+        let steps = span.map_or(0.0, |span| ((span.end - span.start) / self.step).max(1.0));
+        self.each(steps, |Packed { pack, members, .. }| {
             pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
         });
         Ok(())
@@ -173,7 +190,7 @@ impl Stepper for CpuBatch {
     }
 
     fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
-        self.each(|Packed { pack, members, samples, .. }| {
+        self.each(1.0, |Packed { pack, members, samples, .. }| {
             samples.clear();
             samples.extend(members.iter().enumerate().map(|(k, member)| pack.sample(k, &contacts[*member])));
         });
@@ -221,7 +238,6 @@ impl Stepper for CpuBatch {
         let export = |(states, packed): (Vec<&mut State>, &mut Packed)| {
             states.into_iter().enumerate().for_each(|(k, state)| packed.pack.export(k, state));
         };
-        // As in `each`.
         if tasks.len() == 1 {
             tasks.into_iter().for_each(export);
         } else {
