@@ -451,6 +451,15 @@ fn problems(count: usize) -> Vec<ContactProblem> {
     (0..count).map(problem).collect()
 }
 
+/// Whether the adapter is SwiftShader. Rounding decides whether some stiff problems are solved in single
+/// precision: of 200, 86 are on the CPU, and 75 on SwiftShader; of the 90 smaller ones 5 differ there, and 1
+/// on lavapipe.
+#[cfg(feature = "gpu")]
+fn rounds_otherwise() -> bool {
+    let gpu = bristle::Gpu::new(bristle::Choice::Any).unwrap_or_else(|e| panic!("{e}"));
+    bristle::Engine::info(&gpu).adapter.contains("SwiftShader")
+}
+
 /// How many of the solutions are in single precision: what is not solved there is solved in double, to 2e-11.
 #[cfg(feature = "gpu")]
 fn in_single(all: &[Impulses]) -> usize {
@@ -466,9 +475,9 @@ fn contact_problems_of_a_gpu_have_small_residuals_and_do_not_depend_on_their_nei
     for (k, (problem, found)) in problems.iter().zip(&found).enumerate() {
         assert!(found.termination == Termination::Solved && problem.residual(&found.p) <= 1e-6, "{k}: {found:?}");
     }
-    // Rounding decides some of them: 86 are in single precision on the CPU, 75 on SwiftShader.
     let of_cpu = in_single(&blocks::solve_all::<f32>(&problems));
-    assert!(of_cpu > 60 && in_single(&found).abs_diff(of_cpu) <= 16, "{} and {of_cpu} of 200", in_single(&found));
+    let most = if rounds_otherwise() { 16 } else { 8 };
+    assert!(of_cpu > 60 && in_single(&found).abs_diff(of_cpu) <= most, "{} and {of_cpu} of 200", in_single(&found));
     for k in [0, 7, 33, 151] {
         assert_eq!(gpu().solve_contacts(&problems[k..=k]).unwrap()[0], found[k], "{k}");
     }
@@ -489,8 +498,9 @@ fn caught(edit: fn(String) -> String) {
     let wrong = bristle::Gpu::with_edit(bristle::Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"));
     let wrong = RigidGpu::new(&wrong);
     let (right, wrong) = (others(gpu()), others(&wrong));
-    // On lavapipe 1, on SwiftShader 5; wrong kernels have 8 to 42.
-    assert!(right <= 6, "the right kernel: {right} of {}", problems.len());
+    // Wrong kernels have 8 to 42.
+    let most = if rounds_otherwise() { 6 } else { 3 };
+    assert!(right <= most, "the right kernel: {right} of {}", problems.len());
     assert!(wrong > 6, "the comparison lets it pass: {wrong} of {}", problems.len());
 }
 
