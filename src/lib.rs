@@ -99,7 +99,10 @@ pub use error::{DeviceError, EngineError, ParameterError, PatchError};
 pub use friction::{Friction, Law};
 #[cfg(feature = "gpu")]
 pub use gpu::{Choice, Gpu};
-pub use limit_surface::{DEFAULT_N_LS, Ellipsoid, LookUp, Margin, Quartic, Rule, Surface, Table};
+pub use limit_surface::{
+    DEFAULT_N_LS, Ellipsoid, LookUp, Margin, MarginGradient, Quartic, ReferencePoint, Rule, Surface, Table,
+    WrenchGradient,
+};
 pub use patch::{Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
 pub use point::{PointElement, PointLaw, PointModel};

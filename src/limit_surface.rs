@@ -1,7 +1,7 @@
 //! Limit surfaces: the wrench of a patch in steady sliding as a function of the direction of its twist.
 //!
-//! This folder has the surface of one patch, with its table, slip margins and fits. `quadrature` has the sums
-//! over cells from which surfaces are made, and `batch` the tables of many maps on one grid.
+//! This folder has the surface of one patch, with its table, slip margins, gradients and fits. `quadrature`
+//! has the sums over cells from which surfaces are made, and `batch` the tables of many maps on one grid.
 //!
 //! Equation numbers are those of Waltersson & Karayiannidis, *Planar Friction Modelling with LuGre Dynamics
 //! and Limit Surfaces*.
@@ -9,6 +9,7 @@
 mod batch;
 mod directions;
 mod fit;
+mod gradient;
 mod margin;
 mod nodes;
 mod quadrature;
@@ -19,6 +20,7 @@ mod table;
 
 pub use batch::Basis;
 pub use fit::{Ellipsoid, FitError, Quartic};
+pub use gradient::{MarginGradient, ReferencePoint, WrenchGradient};
 pub use margin::Margin;
 pub use nodes::MAX_N_LS;
 #[cfg(feature = "gpu")]

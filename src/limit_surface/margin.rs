@@ -13,6 +13,7 @@ mod newton;
 use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 use rayon::prelude::*;
 
+pub(super) use self::newton::refined;
 use self::newton::{Found, Searches};
 use super::quadrature::{Rule, unit};
 use super::surface::Surface;
@@ -53,8 +54,9 @@ pub struct Margin {
     pub factor: f64,
     /// A lower bound of `factor`; the distance of the two is the error of the search.
     pub at_least: f64,
-    /// Twist at slip at the centre of pressure, with `(vx, vy, r w)` of length one; zero for no load. On a
-    /// facet of the surface, or at `factor` 0, it is one of many.
+    /// Twist at slip at the centre of pressure, with `(vx, vy, r w)` of length one; zero for no load. At a
+    /// corner of the surface (by `points`, cells on one line under a force across it), or at `factor` 0, it
+    /// is one of many.
     pub twist: Twist,
     /// The coefficient of friction that was used [-]. Use `mu_c` for a load that keeps a body sliding and
     /// `mu_s` for break-away.
@@ -133,6 +135,23 @@ impl Surface {
         }
         let v = Vector3::new(target.x, target.y, 0.0).normalize();
         Ok(Normal::Margin(self.margin_of(Found { low: 1.0, high: 1.0, v }, scale, mu)))
+    }
+
+    /// The directions at slip of margins with an error near rounding; loads are at the centre of pressure.
+    pub(super) fn refine(&self, loads: &[Wrench], margins: &mut [Margin]) {
+        let rho = self.radius();
+        let is_searched = |margin: &Margin| rho > 0.0 && margin.factor.is_finite();
+        let mut some: Vec<(&Wrench, &mut Margin)> =
+            loads.iter().zip(margins).filter(|(_, margin)| is_searched(margin)).collect();
+        let unit = |[x, y, z]: [f64; 3]| {
+            let v = Vector3::new(x, y, z);
+            (v / v.amax()).normalize()
+        };
+        let forces: Vec<_> = some.iter().map(|(load, _)| unit([load.fx, load.fy, load.tau / rho])).collect();
+        let twists: Vec<_> = some.iter().map(|(_, m)| unit([m.twist.vx, m.twist.vy, m.twist.w * rho])).collect();
+        for ((_, margin), v) in some.iter_mut().zip(refined(self, &forces, &twists)) {
+            margin.twist = Twist::new(v.x, v.y, v.z / rho);
+        }
     }
 
     fn margin_of(&self, Found { low, high, v }: Found, scale: f64, mu: f64) -> Margin {

@@ -23,7 +23,7 @@ mod single_precision;
 pub use bilinear::Bilinear;
 #[cfg(feature = "gpu")]
 pub use cell_series::{CellSeries, ORDERS};
-pub use cells::Cells;
+pub use cells::{Cells, completed};
 pub use frame::{Frame, unit, unit_shape};
 pub use mesh::Mesh;
 pub use multipole::{Multipole, SMALLEST_TERM};

@@ -10,6 +10,7 @@
 use nalgebra::{Matrix2, Matrix3, Matrix3x2, Vector2, Vector3};
 
 use crate::limit_surface::directions::sphere;
+use crate::limit_surface::quadrature::completed;
 use crate::limit_surface::surface::Surface;
 use crate::number::block::{Block, blocks};
 use crate::number::real::LANES;
@@ -23,6 +24,9 @@ const LONGEST_STEP: f64 = 0.5;
 /// Relative error of the factor and error of the direction at which a search ends, as estimated from the
 /// convergence of the last step.
 const END_ERRORS: [f64; 2] = [1e-13, 1e-8];
+/// Newton steps after a search, for the direction, and the longest of them relative to the length of its `v`.
+const CORRECTIONS: usize = 2;
+const LONGEST_CORRECTION: f64 = 1e-3;
 /// Relative distance of the two bounds that are returned for a factor.
 const GAP: f64 = 1e-12;
 
@@ -63,7 +67,7 @@ impl<'a> Searches<'a> {
         let mut directions = sphere(2 * n);
         directions.truncate(n);
         let mut searches = Self { surface, starts: Vec::new(), bounds: Default::default() };
-        searches.starts = searches.supports(&directions);
+        searches.starts = supports(surface, &directions);
         searches.bounds = [0, 1, 2].map(|k| blocks(&searches.starts, |s: &Support| s.v[k] / s.load.dot(&s.v)));
         searches
     }
@@ -75,7 +79,7 @@ impl<'a> Searches<'a> {
         let mut searches: Vec<Search> = loads.iter().enumerate().filter_map(search).collect();
         for _ in 0..MAX_ROUNDS {
             let directions: Vec<Vector3<f64>> = searches.iter().map(|s| s.v.normalize()).collect();
-            let mut at = self.supports(&directions).into_iter();
+            let mut at = supports(self.surface, &directions).into_iter();
             searches.retain_mut(|search| match at.next().map(|at| search.advance(&at)) {
                 Some(Ok(None)) => true,
                 Some(Ok(found)) => {
@@ -94,45 +98,71 @@ impl<'a> Searches<'a> {
         let sign = if v.dot(f) < 0.0 { -1.0 } else { 1.0 };
         Support { v: v * sign, load: load * sign, derivative }
     }
+}
 
-    /// The unit surface at directions of length one.
-    fn supports(&self, directions: &[Vector3<f64>]) -> Vec<Support> {
-        let surface = self.surface;
-        let rho = surface.radius() / surface.unit;
-        let mut out = Vec::with_capacity(directions.len());
-        let mut lanes = Vec::with_capacity(directions.len());
-        for v in directions {
-            let twist = [v.x, v.y, v.z / rho];
-            let c = [-v.y / twist[2], v.x / twist[2]];
-            if surface.cells.as_ref().is_some_and(|cells| !cells.is_far(c, surface.points.span)) {
-                lanes.push((out.len(), c));
-                out.push(Support { v: *v, load: Vector3::zeros(), derivative: Matrix3::zeros() });
-                continue;
-            }
-            let (of_points, [xx, xy, yy, xw, yw, ww]) = surface.points.wrench_and_derivative(twist);
-            let exact = surface.cells.as_ref().map(|cells| cells.wrench(twist, &surface.points));
-            let [fx, fy, tau] = exact.unwrap_or(of_points);
-            let (xz, yz, zz) = (xw / rho, yw / rho, ww / rho / rho);
-            let derivative = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz);
-            out.push(Support { v: *v, load: Vector3::new(-fx, -fy, -tau / rho), derivative });
+/// The unit surface at directions of length one.
+fn supports(surface: &Surface, directions: &[Vector3<f64>]) -> Vec<Support> {
+    let rho = surface.radius() / surface.unit;
+    let mut out = Vec::with_capacity(directions.len());
+    let mut lanes = Vec::with_capacity(directions.len());
+    for v in directions {
+        let twist = [v.x, v.y, v.z / rho];
+        let c = [-v.y / twist[2], v.x / twist[2]];
+        if surface.cells.as_ref().is_some_and(|cells| !cells.is_far(c, surface.points.span)) {
+            lanes.push((out.len(), c));
+            out.push(Support { v: *v, load: Vector3::zeros(), derivative: Matrix3::zeros() });
+            continue;
         }
-        let Some(cells) = &surface.cells else { return out };
-        for some in lanes.chunks(LANES) {
-            // Empty lanes repeat the last centre.
-            let lane = |k: usize| some[k.min(some.len() - 1)].1;
-            let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
-            for ((k, _), (wrench, [bb, ab, aa])) in some.iter().zip(cells.about(&c)) {
-                let Support { v, load, derivative } = &mut out[*k];
-                let [fx, fy, tau] = wrench.map(|c| -c * v.z.signum());
-                *load = Vector3::new(fx, fy, tau / rho);
-                // The gradient of P is of degree zero, so that it does not change along v.
-                let [xx, xy, yy] = [aa, ab, bb].map(|c| c * rho / v.z.abs());
-                let [xz, yz] = [-(xx * v.x + xy * v.y) / v.z, -(xy * v.x + yy * v.y) / v.z];
-                *derivative = Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, -(xz * v.x + yz * v.y) / v.z);
-            }
-        }
-        out
+        let (of_points, derivative) = surface.points.wrench_and_derivative(twist);
+        let exact = surface.cells.as_ref().map(|cells| cells.wrench(twist, &surface.points));
+        let [fx, fy, tau] = exact.unwrap_or(of_points);
+        let load = Vector3::new(-fx, -fy, -tau / rho);
+        out.push(Support { v: *v, load, derivative: in_radii(derivative, rho) });
     }
+    let Some(cells) = &surface.cells else { return out };
+    for some in lanes.chunks(LANES) {
+        // Empty lanes repeat the last centre.
+        let lane = |k: usize| some[k.min(some.len() - 1)].1;
+        let c = [0, 1].map(|axis| std::array::from_fn(|k| lane(k)[axis]));
+        for ((k, _), (wrench, means)) in some.iter().zip(cells.about(&c)) {
+            let Support { v, load, derivative } = &mut out[*k];
+            let [fx, fy, tau] = wrench.map(|c| -c * v.z.signum());
+            *load = Vector3::new(fx, fy, tau / rho);
+            *derivative = in_radii(completed(means, [v.x, v.y, v.z / rho]), rho);
+        }
+    }
+    out
+}
+
+/// Directions `v` at slip under unit loads `f` with an error near rounding, from those of a search, which
+/// ends when the factor is exact: the error of the factor is the square of that of the direction.
+pub fn refined(surface: &Surface, loads: &[Vector3<f64>], found: &[Vector3<f64>]) -> Vec<Vector3<f64>> {
+    let step = |(f, at): (&Vector3<f64>, &Support)| {
+        let search = Search::along(0, f, at.v);
+        let (slope, step) = search.step(at)?;
+        let is_small = step.norm() <= LONGEST_CORRECTION * search.v.norm();
+        is_small.then(|| (slope.norm(), (search.v + search.plane * step).normalize()))
+    };
+    let mut at = supports(surface, found);
+    for _ in 0..CORRECTIONS {
+        let steps: Vec<_> = loads.iter().zip(&at).map(step).collect();
+        let trials: Vec<_> = steps.iter().zip(&at).map(|(step, at)| step.map_or(at.v, |(_, v)| v)).collect();
+        for (((at, trial), step), f) in at.iter_mut().zip(supports(surface, &trials)).zip(steps).zip(loads) {
+            let slope = |at: &Support| Search::along(0, f, at.v).plane.tr_mul(&at.load).norm();
+            let bound = |at: &Support| at.load.dot(&at.v) / f.dot(&at.v);
+            // On a facet, where the load jumps, a step leads away from the minimum.
+            if step.is_some_and(|(before, _)| slope(&trial) < before) && bound(&trial) <= bound(at) * (1.0 + GAP) {
+                *at = trial;
+            }
+        }
+    }
+    at.into_iter().map(|at| at.v).collect()
+}
+
+/// A derivative by a twist `(vx, vy, w)` as one by `(vx, vy, rho w)`.
+fn in_radii([xx, xy, yy, xw, yw, ww]: [f64; 6], rho: f64) -> Matrix3<f64> {
+    let (xz, yz, zz) = (xw / rho, yw / rho, ww / rho / rho);
+    Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
 }
 
 copies! {
@@ -164,11 +194,15 @@ struct Search {
 }
 
 impl Search {
-    fn new(index: usize, f: &Vector3<f64>, start: &Support) -> Option<Self> {
+    fn along(index: usize, f: &Vector3<f64>, v: Vector3<f64>) -> Self {
         let helper = if f.x.abs() < 0.6 { Vector3::x() } else { Vector3::y() };
         let e1 = f.cross(&helper).normalize();
         let plane = Matrix3x2::from_columns(&[e1, f.cross(&e1)]);
-        let mut search = Self { index, plane, v: start.v / start.v.dot(f), before: None };
+        Self { index, plane, v: v / v.dot(f), before: None }
+    }
+
+    fn new(index: usize, f: &Vector3<f64>, start: &Support) -> Option<Self> {
+        let mut search = Self::along(index, f, start.v);
         let (_, step) = search.step(start)?;
         search.take(step);
         Some(search)
@@ -235,10 +269,9 @@ mod tests {
     #[test]
     fn the_load_at_slip_changes_as_its_derivative_says() {
         for surface in surfaces() {
-            let searches = Searches::new(&surface, 100);
             let mut farthest = 0.0f64;
             for v in sphere(500) {
-                let at = searches.supports(&[v])[0];
+                let at = supports(&surface, &[v])[0];
                 let distance = v.x.hypot(v.y) / v.z.abs() * surface.radius() / surface.unit;
                 farthest = farthest.max(distance);
                 // Far away cells are series, and derivatives are those of points at their centres.
@@ -252,7 +285,7 @@ mod tests {
                 };
                 for axis in [Vector3::x(), Vector3::y(), Vector3::z()] {
                     let h = 1e-6;
-                    let [ahead, behind] = [h, -h].map(|h| searches.supports(&[(v + axis * h).normalize()])[0].load);
+                    let [ahead, behind] = [h, -h].map(|h| supports(&surface, &[(v + axis * h).normalize()])[0].load);
                     let wanted = (ahead - behind) / (2.0 * h);
                     let off = (at.derivative * axis - wanted).norm() / at.derivative.norm();
                     // By points, cells in the differences' way are kinks.

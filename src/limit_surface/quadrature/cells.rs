@@ -132,6 +132,14 @@ impl Cells {
         })
     }
 
+    /// The derivative of the opposite of [`Cells::wrench`] by the twist, as [`Points::wrench_and_derivative`]
+    /// gives it; none where the centre of rotation [`Cells::is_far`].
+    pub fn derivative(&self, twist: [f64; 3], points: &Points) -> Option<[f64; 6]> {
+        let c = [-twist[1] / twist[2], twist[0] / twist[2]];
+        let near = twist[2] != 0.0 && !self.is_far(c, points.span);
+        near.then(|| completed(self.about(&c.map(|x| [x; LANES]))[0].1, twist))
+    }
+
     /// Whether the differences of the closed form would cancel, so that the series takes over.
     pub fn is_far(&self, c: [f64; 2], span: f64) -> bool {
         // Distances are to cells that carry pressure: those of a small spot may be far from a centre of
@@ -151,6 +159,14 @@ impl Cells {
         [(&self.columns, row, c[0]), (&self.rows, column, c[1])]
             .map(|(lines, strip, c)| strip.map_or([0.0; 3], |strip| lines.jumps(strip, c)))
     }
+}
+
+/// The derivative of the opposite of the unit wrench by a twist, `xx, xy, yy, xw, yw, ww`, from the means of
+/// [`Cells::about`]. The wrench is of degree zero, so that it does not change along the twist.
+pub fn completed([bb, ab, aa]: [f64; 3], [vx, vy, w]: [f64; 3]) -> [f64; 6] {
+    let [xx, xy, yy] = [aa, ab, bb].map(|c| c / w.abs());
+    let [xw, yw] = [-(xx * vx + xy * vy) / w, -(xy * vx + yy * vy) / w];
+    [xx, xy, yy, xw, yw, -(xw * vx + yw * vy) / w]
 }
 
 /// Unit wrench for the rotation with w > 0 about `c` from the sums over corners and the [`Cells::strips`].

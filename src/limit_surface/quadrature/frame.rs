@@ -4,6 +4,15 @@
 use super::points::Points;
 use crate::patch::{Cell, Grid, Patch};
 
+/// Places between -1 and 1 and shares of Gauss' rule.
+const GAUSS: [(f64, f64); 5] = [
+    (-0.906_179_845_938_664, 0.118_463_442_528_094_54),
+    (-0.538_469_310_105_683_1, 0.239_314_335_249_683_24),
+    (0.0, 64.0 / 225.0),
+    (0.538_469_310_105_683_1, 0.239_314_335_249_683_24),
+    (0.906_179_845_938_664, 0.118_463_442_528_094_54),
+];
+
 /// The centre of pressure and the unit of length of a patch.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -37,6 +46,22 @@ impl Frame {
         let x = (0..=grid.nx).map(|k| self.place(node(grid, k, 0))[0]).collect();
         let y = (0..=grid.ny).map(|l| self.place(node(grid, 0, l))[1]).collect();
         [x, y]
+    }
+
+    /// Five by five Gauss points of each cell that carries pressure. For centres of rotation from six
+    /// diagonals of a cell on, their sums are the integrals of `cells` to rounding.
+    pub fn fine_points(&self, patch: &Patch) -> Points {
+        let Grid { dx, dy, .. } = *patch.grid();
+        let mut points = Vec::new();
+        for cell in patch.cells() {
+            for (s, share_x) in GAUSS {
+                for (t, share_y) in GAUSS {
+                    let [x, y] = self.place([cell.x + 0.5 * s * dx, cell.y + 0.5 * t * dy]);
+                    points.push([x, y, cell.w * share_x * share_y]);
+                }
+            }
+        }
+        Points::new(&points)
     }
 
     /// The cells that carry pressure.

@@ -11,6 +11,9 @@ use crate::number::real::LANES;
 use crate::number::simd::{copies, widest};
 use crate::patch::Grid;
 
+/// Distance of a centre of rotation, in `unit`, from which on all cells move alike up to rounding.
+const FARTHEST: f64 = 1e30;
+
 /// The cells of a grid by a rule, each with a force of one.
 pub struct OneCell {
     grid: Grid,
@@ -57,6 +60,19 @@ impl OneCell {
             Rule::Bilinear => self.bilinear(centre),
             Rule::Cells => self.exact(centre),
         }
+    }
+
+    /// As [`OneCell::wrenches`] for a twist `(vx, vy, w)` at the grid's centre that is not zero, with lengths
+    /// of the twist in `unit`.
+    pub fn wrenches_of(&self, [vx, vy, w]: [f64; 3]) -> Vec<[f64; 3]> {
+        let speed = vx.hypot(vy);
+        if speed >= FARTHEST * w.abs() {
+            let [fx, fy] = [-vx / speed, -vy / speed];
+            return self.places.iter().map(|[x, y]| [fx, fy, x * fy - y * fx]).collect();
+        }
+        let mut out = self.wrenches([-vy / w * self.unit, vx / w * self.unit]);
+        out.iter_mut().flatten().for_each(|c| *c *= w.signum());
+        out
     }
 
     fn points(&self, [cx, cy]: [f64; 2]) -> Vec<[f64; 3]> {
