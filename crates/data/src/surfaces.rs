@@ -3,12 +3,14 @@
 
 mod arrays;
 mod file;
+mod gradients;
 mod margins;
 mod sweep;
 mod torsion;
 
 pub use arrays::Array;
 pub use file::{load, publish, save};
+pub use gradients::Gradients;
 pub use margins::{At, Loads, MarginError, Margins, PressedPatch, margins, per_patch};
 pub use sweep::{Case, Sweep, cases, check, combinations, expand, places};
 pub use torsion::{RuleError, Torsion};

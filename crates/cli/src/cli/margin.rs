@@ -9,12 +9,14 @@ use serde_json::{Value, json};
 use super::pressed::{PressedArguments, Source, digits, unread};
 use super::progress::Progress;
 use super::{Failure, place, print, print_text};
-use bristle::limit_surface::Surface;
+use bristle::limit_surface::{Margin, MarginGradient, Surface};
 use bristle::planar::Wrench;
-use bristle_data::surfaces::{self, At, Loads, Margins, PressedPatch};
+use bristle_data::surfaces::{self, At, Gradients, Loads, Margins, PressedPatch};
 
 /// Largest number of margins that are printed.
 const MOST_PRINTED: usize = 100_000;
+/// Largest number of derivatives by pressures that are printed.
+const MOST_NUMBERS: usize = 1_000_000;
 /// Largest memory for margins, and the memory of one [byte].
 const MAX_BYTES: usize = 4 << 30;
 const BYTES: usize = 16;
@@ -52,6 +54,9 @@ pub(super) struct MarginArguments {
     /// Reference point of loads and twists: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
+    /// Also the derivatives of the factors by the load, the pressure of every cell, mu and the normal force.
+    #[arg(long)]
+    gradients: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -73,15 +78,16 @@ impl MarginArguments {
         };
         let margins = source.patches.len().saturating_mul(loads.each());
         if let Some(out) = &self.out {
-            if margins > MAX_BYTES / BYTES {
-                let most = MAX_BYTES / BYTES;
+            let most = MAX_BYTES / (BYTES + if self.gradients { Gradients::bytes(&source.patches) } else { 0 });
+            if margins > most {
                 return Err(Failure::of_user(format!("{margins} margins: expected at most {most} at once")));
             }
             return self.write(&source, &loads, out, start);
         }
-        if margins > MOST_PRINTED {
-            let message =
-                format!("{margins} margins: expected `--out MARGINS.npz`, or at most {MOST_PRINTED} to print");
+        let cells = source.patches.iter().map(|p| p.patch.grid().len()).max().unwrap_or(1);
+        let most = if self.gradients { MOST_NUMBERS / cells } else { MOST_PRINTED };
+        if margins > most {
+            let message = format!("{margins} margins: expected `--out MARGINS.npz`, or at most {most} to print");
             return Err(Failure::of_user(message));
         }
         let report = |k: usize| self.report(&source, k, loads.of(k));
@@ -101,11 +107,16 @@ impl MarginArguments {
     fn write(&self, source: &Source, loads: &Loads, out: &Path, start: Instant) -> Result<(), Failure> {
         let Source { patches, sweeps, .. } = source;
         let progress = Progress::new(patches.len() as u64, 0, "patches".to_owned(), self.quiet);
-        let made = Margins::new(patches, loads, self.at, &|| progress.advance(1));
+        let done = || progress.advance(1);
+        let made = if self.gradients {
+            Gradients::new(patches, loads, self.at, &done).map(|(margins, gradients)| (margins, Some(gradients)))
+        } else {
+            Margins::new(patches, loads, self.at, &done).map(|margins| (margins, None))
+        };
         drop(progress);
-        let made = made.map_err(Failure::of_user)?;
+        let (made, gradients) = made.map_err(Failure::of_user)?;
         let io = |path, source| bristle_data::rollout::RolloutError::Io { path, source };
-        surfaces::publish(out, io, |path| made.save(path, patches, loads, self.at, sweeps))
+        surfaces::publish(out, io, |path| made.save(path, patches, loads, self.at, sweeps, gradients.as_ref()))
             .map_err(Failure::of_machine)?;
         let all = made.factor.len();
         let holding = made.factor.iter().filter(|k| **k >= 1.0).count();
@@ -143,16 +154,22 @@ impl MarginArguments {
         let PressedPatch { patch, rule, mu, f_n } = &source.patches[k];
         let surface = Surface::new(patch, *rule);
         let cop = surface.patch().cop();
-        let margins = surfaces::margins(&surface, loads, self.at, *mu, *f_n).map_err(Failure::of_user)?;
+        let (margins, gradients): (Vec<Margin>, Vec<Value>) = if self.gradients {
+            let found = surface.margin_gradients(loads, self.at.into(), *mu, *f_n).map_err(Failure::of_user)?;
+            found.iter().map(|found| (found.margin, gradient(found, patch.grid().nx))).unzip()
+        } else {
+            let found = surfaces::margins(&surface, loads, self.at, *mu, *f_n).map_err(Failure::of_user)?;
+            (found, vec![Value::Null; loads.len()])
+        };
         let margins: Vec<Value> = loads
             .iter()
-            .zip(&margins)
-            .map(|(load, m)| {
+            .zip(margins.iter().zip(gradients))
+            .map(|(load, (m, gradient))| {
                 let at_cop = if self.at == At::Origin { m.twist.at(cop) } else { m.twist };
                 let [vx, vy, w] = at_cop.to_array();
                 // A patch without extent turns without moving.
                 let turns = (w * surface.radius()).abs() > 1e-9 || (surface.radius() == 0.0 && w != 0.0);
-                json!({
+                let mut report = json!({
                     "load": load.to_array(),
                     "inside": m.holds(),
                     // JSON has no infinity: null is a load of zero.
@@ -160,7 +177,11 @@ impl MarginArguments {
                     "at_least": m.at_least.is_finite().then_some(m.at_least),
                     "twist": m.twist.to_array(),
                     "cor": turns.then(|| [cop[0] - vy / w, cop[1] + vx / w]),
-                })
+                });
+                if self.gradients {
+                    report["gradient"] = gradient;
+                }
+                report
             })
             .collect();
         let mut report = json!({
@@ -179,6 +200,15 @@ impl MarginArguments {
         }
         Ok(report)
     }
+}
+
+/// The derivatives of a factor; null for no load, which has none.
+fn gradient(found: &MarginGradient, columns: usize) -> Value {
+    let MarginGradient { margin, load, pressure, mu, f_n } = found;
+    if margin.factor.is_infinite() {
+        return Value::Null;
+    }
+    json!({ "load": load, "pressure": pressure.chunks(columns).collect::<Vec<_>>(), "mu": mu, "f_n": f_n })
 }
 
 fn place_name(at: &str) -> &'static str {
@@ -233,6 +263,15 @@ fn text(report: &Value) -> String {
             Value::Null => ", without turning\n".to_owned(),
             cor => format!(", about ({}) m of the patch\n", list(cor, r)),
         };
+        let gradient = &margin["gradient"];
+        if !gradient.is_null() {
+            text += &format!(
+                "  derivatives of that factor: by the load ({}), by mu {}, by the normal force {}\n",
+                list(&gradient["load"], 0.0),
+                digits(number(&gradient["mu"])),
+                digits(number(&gradient["f_n"])),
+            );
+        }
     }
     text.trim_end().to_owned()
 }

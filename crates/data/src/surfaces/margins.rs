@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::arrays::Array;
+use super::gradients::Gradients;
 use super::sweep::{Sweep, save_sweeps};
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
@@ -130,6 +131,12 @@ pub struct Margins {
 }
 
 impl Margins {
+    /// Of `patches` under `each` loads, to be filled.
+    pub(super) fn zeros(patches: usize, each: usize) -> Self {
+        let n = patches * each;
+        Self { loads: each, factor: vec![0.0; n], twist: vec![[0.0; 3]; n], radius: vec![0.0; patches] }
+    }
+
     /// The margins of every patch under its loads, in parallel; `done` is called after every patch. As
     /// [`Surface::margins`], with loads and twists at `at`.
     ///
@@ -137,12 +144,7 @@ impl Margins {
     /// As [`Surface::margins`], of one of the patches.
     pub fn new(patches: &[PressedPatch], loads: &Loads, at: At, done: &(dyn Fn() + Sync)) -> Result<Self, MarginError> {
         let each = loads.each();
-        let mut out = Self {
-            loads: each,
-            factor: vec![0.0; patches.len() * each],
-            twist: vec![[0.0; 3]; patches.len() * each],
-            radius: vec![0.0; patches.len()],
-        };
+        let mut out = Self::zeros(patches.len(), each);
         let rows = out.factor.par_chunks_mut(each).zip(out.twist.par_chunks_mut(each)).zip(&mut out.radius);
         let all = rows.zip(patches).enumerate();
         pool::run(|| {
@@ -164,7 +166,8 @@ impl Margins {
 
     /// Writes the margins as NPZ: `factor`, `twist`, `r` as the fields of this type; `mu` [-], `f_n` \[N\]
     /// `(patches)`; `cop` \[m\] `(patches, 2)`; `loads` [N, N, N m] `(loads, 3)` where all patches have the
-    /// same; `sweep.<key>` `(patches)` as in [`save`](super::save); `metadata`, JSON as bytes.
+    /// same; `sweep.<key>` `(patches)` as in [`save`](super::save); `metadata`, JSON as bytes; and the
+    /// derivatives as `gradient.<field>`, if given.
     ///
     /// # Errors
     /// What the machine says.
@@ -175,6 +178,7 @@ impl Margins {
         loads: &Loads,
         at: At,
         sweeps: &[Sweep],
+        gradients: Option<&Gradients>,
     ) -> Result<(), RolloutError> {
         let (n, each) = (patches.len() as u64, self.loads as u64);
         let mut npz = Npz::create(path)?;
@@ -187,6 +191,9 @@ impl Margins {
         if loads.is_shared {
             npz.array("loads", &[each, 3], loads.values.iter().flat_map(|load| load.to_array()))?;
         }
+        if let Some(gradients) = gradients {
+            gradients.save(&mut npz, n, each)?;
+        }
         save_sweeps(&mut npz, sweeps)?;
         let metadata = json!({
             "format": "bristle margins 1",
@@ -198,8 +205,9 @@ impl Margins {
             "sweeps": sweeps.iter().map(|s| json!({ "key": s.key, "values": s.values })).collect::<Vec<_>>(),
             "conventions": "SI; loads on the body (fx, fy, tau) and twists (vx, vy, w) at `at`, the centre of pressure \
                 or the origin of the patch, patch frame; a load holds if its factor, rounded down, is 1 or more; \
-                |(vx, vy, r w)| = 1 at the centre of pressure; axes [patch, load, component]; the last sweep \
-                runs fastest",
+                |(vx, vy, r w)| = 1 at the centre of pressure; axes [patch, load, component]; gradient.* are the \
+                derivatives of the factor, gradient.pressure [patch, load, row from the bottom, column] with the sum \
+                of all pressures as unit and NaN beyond a patch's own grid; the last sweep runs fastest",
         });
         let text = metadata.to_string().into_bytes();
         npz.array("metadata", &[text.len() as u64], text)?;
@@ -258,7 +266,7 @@ pub fn per_patch(
 }
 
 /// The nearest number of single precision that is not above.
-fn rounded_down(v: f64) -> f32 {
+pub(super) fn rounded_down(v: f64) -> f32 {
     let nearest = v as f32;
     if f64::from(nearest) > v { nearest.next_down() } else { nearest }
 }
