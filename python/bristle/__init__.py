@@ -25,7 +25,7 @@ from .errors import (
 )
 from .grasps import Stability, stability
 from .scenario import Scenario
-from .surface import Margins, Table, Torsion, limit_surface
+from .surface import MarginGradients, Margins, Table, Torsion, WrenchGradients, limit_surface
 
 __all__ = [
     "Batch",
@@ -33,6 +33,7 @@ __all__ = [
     "BusyError",
     "DeviceError",
     "Engine",
+    "MarginGradients",
     "Margins",
     "OutOfMemoryError",
     "ParameterError",
@@ -44,6 +45,7 @@ __all__ = [
     "Stability",
     "Table",
     "Torsion",
+    "WrenchGradients",
     "__version__",
     "limit_surface",
     "merge",

@@ -25,6 +25,51 @@ class Margins(NamedTuple):
     zero for no load."""
 
 
+class MarginGradients(NamedTuple):
+    """Margins and their exact derivatives, docs/model.md, section 7.5.
+
+    They are those of the numbers that :meth:`Table.query` returns: with ``at="cop"`` a load moves along with the
+    centre of pressure, with ``at="origin"`` it stays. Where the twist at slip is not unique the factor has a kink,
+    and these are the derivatives for one of the twists. For no load all derivatives are NaN.
+    """
+
+    factor: Floats
+    """(tables, loads): factors as those of ``query`` [-]."""
+    twist: Floats
+    """(tables, loads, 3): twists as those of ``query``."""
+    load: Floats
+    """(tables, loads, 3): derivatives of the factor by the load [1/N, 1/N, 1/(N m)]."""
+    pressure: Floats
+    """(tables, loads, rows, columns): by the pressure of each cell, also of cells without pressure [-], top row first
+    as in maps, with all other pressures and the normal force held. Its unit of pressure is the sum of all pressures:
+    for the map's own unit divide by ``map.sum()``. As only shares count, the sum of share times derivative is 0."""
+    mu: Floats
+    """(tables, loads): by the coefficient of friction [-]."""
+    f_n: Floats
+    """(tables, loads): by the normal force, with the map held [1/N]."""
+
+
+class WrenchGradients(NamedTuple):
+    """Wrenches of steady sliding and their exact derivatives, docs/model.md, section 7.5.
+
+    They are those of the numbers that :meth:`Table.wrench` returns. By the rule ``points`` a wrench jumps where the
+    centre of rotation crosses the centre of a cell; these are the derivatives beside the jump.
+    """
+
+    wrench: Floats
+    """(tables, twists, 3): wrenches on the moving body [N, N, N m]."""
+    twist: Floats
+    """(tables, twists, 3, 3): derivatives of each component by (vx, vy, w) [N s/m, N s/m, N s; .. N s, N s, N m s];
+    symmetric; NaN at rest, where friction jumps."""
+    pressure: Floats
+    """(tables, twists, rows, columns, 3): by the pressure of each cell [N, N, N m], top row first, in the unit of
+    ``MarginGradients.pressure``."""
+    mu: Floats
+    """(tables, twists, 3): by the coefficient of friction [N, N, N m]."""
+    f_n: Floats
+    """(tables, twists, 3): by the normal force, with the map held [-, -, m]."""
+
+
 class Torsion(NamedTuple):
     """What to write into the files of simulators for pads, and how far off these simulators are.
 
@@ -134,6 +179,32 @@ class Table:
         """
         return self._core.wrench(self._vectors("twists", twists))
 
+    def margin_gradients(self, loads: Any) -> MarginGradients:
+        """Margins with their derivatives by the load, the pressure map, friction and normal force.
+
+        Args:
+            loads: wrenches on the body as for :meth:`query`.
+
+        Raises:
+            ParameterError: as for :meth:`query`, or maps with different numbers of cells.
+        """
+        factor, twist, load, pressure, mu, f_n = self._core.margin_gradients(self._vectors("loads", loads))
+        return MarginGradients(factor, twist, load, self._as_maps(pressure), mu, f_n)
+
+    def wrench_gradients(self, twists: Any) -> WrenchGradients:
+        """Friction wrenches of steady sliding with their derivatives by the twist, the pressure map, friction and
+        normal force.
+
+        Args:
+            twists: as for :meth:`wrench`.
+
+        Raises:
+            ParameterError: another shape, a twist that is not finite, tables by the rule ``bilinear``, or maps with
+                different numbers of cells.
+        """
+        wrench, twist, pressure, mu, f_n = self._core.wrench_gradients(self._vectors("twists", twists))
+        return WrenchGradients(wrench, twist, self._as_maps(pressure), mu, f_n)
+
     def nodes(self, n_ls: int = 20) -> tuple[Floats, Floats]:
         """Twists and wrenches on a grid of directions, to draw or to learn from.
 
@@ -150,6 +221,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<bristle.Table of {len(self)} limit surfaces>"
+
+    def _as_maps(self, cells: Floats) -> Floats:
+        """Numbers of cells, axis 2 from the bottom row, as those of maps with the top row first."""
+        rows, columns = self._core.grids()[0] if len(self) > 0 else (0, 0)
+        return cells.reshape(*cells.shape[:2], rows, columns, *cells.shape[3:])[:, :, ::-1]
 
     def _vectors(self, name: str, value: Any) -> Floats:
         array = doubles(name, value)

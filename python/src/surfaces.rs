@@ -1,7 +1,7 @@
 //! Limit surfaces of many patches, and their queries as arrays.
 
 use bristle::error::ParameterError;
-use bristle::limit_surface::{Rule, Surface, Table};
+use bristle::limit_surface::{MarginGradient, Rule, Surface, Table, WrenchGradient};
 use bristle::patch::{Grid, Patch};
 use bristle::{Twist, Wrench, pool};
 use bristle_data::surfaces::{At, RuleError, Torsion, margins};
@@ -17,6 +17,10 @@ use crate::signals::interruptible;
 /// Memory of a cell of a limit surface [byte], and of all else that it has; measured, and rounded up.
 const CELL: usize = 110;
 const TABLE: usize = 7000;
+
+type Array2<'py> = Bound<'py, PyArray2<f64>>;
+type Array3<'py> = Bound<'py, PyArray3<f64>>;
+type Array4<'py> = Bound<'py, PyArray4<f64>>;
 
 /// Limit surfaces of patches, each with a coefficient of friction and a normal force.
 #[pyclass(frozen, module = "bristle._bristle")]
@@ -37,6 +41,27 @@ impl Surfaces {
         };
         let surfaces = pool::run(|| patches.par_iter().map(|patch| Surface::new(patch, rule)).collect());
         Ok(Self { surfaces, mu, f_n, at })
+    }
+
+    /// Number of cells of every grid, for derivatives by the pressure of each cell. Refuses grids that
+    /// differ, and arrays of `each` vectors of `numbers` a cell that do not fit into the memory.
+    fn cells(&self, each: usize, numbers: usize) -> Result<usize, Failure> {
+        let grid = |k: usize| self.surfaces[k].patch().grid();
+        let sides = |k: usize| (grid(k).ny, grid(k).nx);
+        let n = self.surfaces.len();
+        if let Some(k) = (1..n).find(|k| sides(*k) != sides(0)) {
+            let ((rows, columns), (wanted_rows, wanted_columns)) = (sides(k), sides(0));
+            let found = format!("{rows} x {columns} cells");
+            let accepted = format!("{wanted_rows} x {wanted_columns} cells, as table 0 has");
+            return Err(Failure::Parameter(ParameterError::new("patch", found, accepted), Some(k)));
+        }
+        let cells = if n == 0 { 0 } else { grid(0).len() };
+        // Of each derivative, what is found and the array that is made of it.
+        check(
+            || format!("derivatives by {cells} cells under {each} vectors of {n} tables"),
+            product([n, each, cells, 2 * numbers * size_of::<f64>()]),
+        )?;
+        Ok(cells)
     }
 
     /// What all surfaces make of their vectors, of arrays [surfaces or 1, vectors, 3].
@@ -195,6 +220,79 @@ impl Surfaces {
             Ok(twists.iter().map(|twist| wrench(twist).to_array()).collect())
         })?;
         Ok(PyArray1::from_iter(py, all.into_iter().flatten().flatten()).reshape(shape)?)
+    }
+
+    /// Margins and their derivatives: factors [surfaces, loads], twists [surfaces, loads, 3], by loads alike,
+    /// by pressures [surfaces, loads, cells], bottom row first, by mu and by f_n [surfaces, loads].
+    #[allow(clippy::type_complexity, reason = "six arrays")]
+    fn margin_gradients<'py>(
+        &self,
+        py: Python<'py>,
+        loads: PyReadonlyArray3<'py, f64>,
+    ) -> Result<(Array2<'py>, Array3<'py>, Array3<'py>, Array3<'py>, Array2<'py>, Array2<'py>), Failure> {
+        let (n, each, cells) = (self.surfaces.len(), loads.shape()[1], self.cells(loads.shape()[1], 1)?);
+        let all: Vec<MarginGradient> = self
+            .each(&loads, py, |k, loads| {
+                let loads: Vec<Wrench> = loads.iter().map(|load| Wrench::from(*load)).collect();
+                self.surfaces[k]
+                    .margin_gradients(&loads, self.at.into(), self.mu[k], self.f_n[k])
+                    .map_err(|e| Failure::Parameter(e, Some(k)))
+            })?
+            .into_iter()
+            .flatten()
+            .collect();
+        let numbers = |of: fn(&MarginGradient) -> f64| PyArray1::from_iter(py, all.iter().map(of)).reshape([n, each]);
+        let vectors = |of: fn(&MarginGradient) -> [f64; 3]| {
+            PyArray1::from_iter(py, all.iter().flat_map(of)).reshape([n, each, 3])
+        };
+        let pressure = PyArray1::from_iter(py, all.iter().flat_map(|g| g.pressure.iter().copied()));
+        Ok((
+            numbers(|g| g.margin.factor)?,
+            vectors(|g| g.margin.twist.to_array())?,
+            vectors(|g| g.load)?,
+            pressure.reshape([n, each, cells])?,
+            numbers(|g| g.mu)?,
+            numbers(|g| g.f_n)?,
+        ))
+    }
+
+    /// Wrenches and their derivatives: wrenches [surfaces, twists, 3], by twists [surfaces, twists, 3, 3], by
+    /// pressures [surfaces, twists, cells, 3], bottom row first, by mu and by f_n [surfaces, twists, 3].
+    #[allow(clippy::type_complexity, reason = "five arrays")]
+    fn wrench_gradients<'py>(
+        &self,
+        py: Python<'py>,
+        twists: PyReadonlyArray3<'py, f64>,
+    ) -> Result<(Array3<'py>, Array4<'py>, Array4<'py>, Array3<'py>, Array3<'py>), Failure> {
+        let (n, each, cells) = (self.surfaces.len(), twists.shape()[1], self.cells(twists.shape()[1], 3)?);
+        let all: Vec<WrenchGradient> = self
+            .each(&twists, py, |k, twists| {
+                let twists: Vec<Twist> = twists.iter().map(|twist| Twist::from(*twist)).collect();
+                self.surfaces[k]
+                    .wrench_gradients(&twists, self.at.into(), self.mu[k], self.f_n[k])
+                    .map_err(|e| Failure::Parameter(e, Some(k)))
+            })?
+            .into_iter()
+            .flatten()
+            .collect();
+        let vectors = |of: fn(&WrenchGradient) -> [f64; 3]| {
+            PyArray1::from_iter(py, all.iter().flat_map(of)).reshape([n, each, 3])
+        };
+        let by_twist = PyArray1::from_iter(py, all.iter().flat_map(|g| g.twist).flatten());
+        let pressure = PyArray1::from_iter(py, all.iter().flat_map(|g| g.pressure.iter().flatten().copied()));
+        Ok((
+            vectors(|g| g.wrench.to_array())?,
+            by_twist.reshape([n, each, 3, 3])?,
+            pressure.reshape([n, each, cells, 3])?,
+            vectors(|g| g.mu)?,
+            vectors(|g| g.f_n)?,
+        ))
+    }
+
+    /// Rows and columns of every grid [surfaces, 2].
+    fn grids<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<usize>>, Failure> {
+        let all = self.surfaces.iter().flat_map(|s| [s.patch().grid().ny, s.patch().grid().nx]);
+        Ok(PyArray1::from_iter(py, all).reshape([self.surfaces.len(), 2])?)
     }
 
     /// Twists and wrenches at the nodes of tables [surfaces, theta, phi, 3].

@@ -155,8 +155,9 @@ def page() -> str:
         "",
         prose(surface.__doc__ or ""),
     ]
-    out += ["", *described(bristle.Table), *described(bristle.Margins), *fields(bristle.Margins)]
-    out += [*described(bristle.Torsion), *fields(bristle.Torsion)]
+    out += ["", *described(bristle.Table)]
+    for results in (bristle.Margins, bristle.MarginGradients, bristle.WrenchGradients, bristle.Torsion):
+        out += [*described(results), *fields(results)]
     out += ["## `bristle.stability`", "", signature("bristle.stability", bristle.stability), ""]
     out += [prose(bristle.stability.__doc__ or ""), ""]
     out += [*described(bristle.Stability), *fields(bristle.Stability)]
