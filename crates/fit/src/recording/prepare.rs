@@ -179,7 +179,8 @@ impl<'a> Rows<'a> {
         let (before, after) = (self.time[k - 1], self.time[k]);
         let row = self.source.row(self.place[k]);
         let what = if after < before { "goes back" } else { "does not go on" };
-        let reason = format!("{row}: time {what}, from {before} s to {after} s: expected times that increase");
+        let reason =
+            format!("{row}: time {what}, from {before} s to {after} s: expected times that increase, or `rate`");
         Err(RecordingError::data(self.path, reason))
     }
 
@@ -192,11 +193,18 @@ impl<'a> Rows<'a> {
                 let (name, all) = (&quantity.name, values.len());
                 notes.push(format!("{missing} of {all} rows have no `{name}` and are not compared there."));
             }
-            if quantity.spec.saturated == Saturated::Mask && quantity.name.starts_with("wrench.") {
-                for end in saturated(values) {
+            let asked = quantity.spec.saturated;
+            if asked == Saturated::Keep || !quantity.name.starts_with("wrench.") {
+                continue;
+            }
+            for end in saturated(values) {
+                let then = if asked == Saturated::Mask || end.is_certain {
                     end.runs.iter().for_each(|run| values[run.clone()].fill(f64::NAN));
-                    notes.push(at_end(quantity, &end) + "They are not compared; `saturated = \"keep\"` keeps them.");
-                }
+                    "They are not compared; `saturated = \"keep\"` keeps them."
+                } else {
+                    "They are compared; `saturated = \"mask\"` leaves them out."
+                };
+                notes.push(at_end(quantity, &end) + then);
             }
         }
         let Some(normal) = self.inputs.iter_mut().find(|input| input.quantity.name == "normal_force") else { return };
@@ -305,8 +313,9 @@ impl<'a> Rows<'a> {
 
 fn at_end(quantity: &Quantity<'_>, end: &super::saturation::Saturated) -> String {
     let (name, unit, value) = (&quantity.name, quantity.kind.si(), end.value);
+    let be = if end.is_certain { "that is" } else { "that may be" };
     let (runs, rows) = (end.runs.len(), end.runs.iter().map(ExactSizeIterator::len).sum::<usize>());
-    format!("`{name}` stays at {value} {unit} in {rows} rows, {runs} times: the end of the sensor's range. ")
+    format!("`{name}` stays at {value} {unit} in {rows} rows, {runs} times: {be} the end of the sensor's range. ")
 }
 
 /// The factor from the numbers of a column to SI units.

@@ -21,8 +21,11 @@ const COLUMNS: &str = "time = { column = \"time\" }
 #[test]
 fn wrong_numbers_are_named_with_their_line() {
     for (line, message) in [
-        ("0.4,5,1,1", "a.csv: line 7: time does not go on, from 0.4 s to 0.4 s: expected times that increase"),
-        ("0.3,5,1,1", "a.csv: line 7: time goes back, from 0.4 s to 0.3 s: expected times that increase"),
+        (
+            "0.4,5,1,1",
+            "a.csv: line 7: time does not go on, from 0.4 s to 0.4 s: expected times that increase, or `rate`",
+        ),
+        ("0.3,5,1,1", "a.csv: line 7: time goes back, from 0.4 s to 0.3 s: expected times that increase, or `rate`"),
         ("0.5,5,1,x", "a.csv: line 7: column `force [N]` has `x`: expected a number, or nothing"),
         ("0.5,5,1", "a.csv: line 7: 3 cells: expected 4, as in the first row"),
     ] {
