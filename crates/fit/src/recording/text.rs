@@ -9,8 +9,11 @@ use std::path::Path;
 use bristle_scenario::input::{self, InputError, MAX_BYTES};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-/// Longest file \[byte\]: a number takes two bytes of text at least, and eight in memory.
-const MAX_LENGTH: u64 = MAX_BYTES / 4;
+/// Longest file \[byte\]: the end of a cell takes a byte of text at least, and eight in memory.
+const MAX_LENGTH: u64 = MAX_BYTES / 8;
+
+/// Most columns.
+const MOST_COLUMNS: usize = 10_000;
 
 /// What sensors and programs write where there is no number.
 const MISSING: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "-"];
@@ -63,6 +66,9 @@ impl Text {
         let mut file = Self { text, separator, names: Vec::new(), has_header: false };
         let mut record = ByteRecord::new();
         read(&mut file.reader(&file.text), &mut record)?;
+        if record.len() > MOST_COLUMNS {
+            return Err(format!("{} columns: expected at most {MOST_COLUMNS}", record.len()));
+        }
         file.has_header = record.iter().any(|cell| number(cell).is_none());
         let names = |record: &ByteRecord| record.iter().map(|name| lossy(name).trim().to_owned()).collect();
         file.names = if file.has_header { names(&record) } else { vec![String::new(); record.len()] };
@@ -220,6 +226,7 @@ mod tests {
             ("t,f\n1,2\n3\n", "line 3: 1 cells: expected 2, as in the first row"),
             ("1 2\n3 x\n", "line 2: column `` has `x`: expected a number, or nothing"),
             ("normal force\n1 2 3\n", "line 2: 3 cells: expected 2, as in the first row"),
+            (&*",".repeat(10_000), "10001 columns: expected at most 10000"),
             ("# nothing\n\n", "no rows: expected a header and numbers"),
         ] {
             assert_eq!(columns(text, &[1]).unwrap_err(), message, "{text:?}");
