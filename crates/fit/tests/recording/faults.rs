@@ -152,6 +152,12 @@ fn numbers_that_cannot_be_are_said() {
     let recording = read(&data("tribometer.tsv"), settings).unwrap();
     let said = |start: &str| assert!(recording.notes.iter().any(|n| n.starts_with(start)), "{:?}", recording.notes);
     said("`normal_force` is 5.000e12 N (median of its size): check its unit.");
-    said("`position.x` is 1.0");
+    // 0.2285 mm in these rows, a million times too large.
+    said("`position.x` is 2.285e2 m (from end to end): check its unit.");
     said("Friction is 4.");
+    // Times in s that are said to be in hours.
+    let content = std::fs::read_to_string(data("tribometer.tsv")).unwrap().replacen("Time [s]", "Time", 1);
+    let settings = "time = { column = 0, unit = \"h\" }\ncompare.wrench.fx.column = 3";
+    let recording = read_text("a.tsv", &content, settings).unwrap();
+    assert_eq!(recording.notes, ["Samples are 1.800e1 s apart (median): check the unit of the times."]);
 }

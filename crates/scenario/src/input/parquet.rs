@@ -90,7 +90,7 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
         }
     }
     if columns.is_empty() {
-        return Err(InputError::file(path, "no rows: expected one row a contact"));
+        return Err(InputError::file(path, "no rows: expected one at least"));
     }
     Ok(columns)
 }
