@@ -1,4 +1,15 @@
 //! Friction identified from recordings: which values of a scenario's numbers explain what sensors measured,
 //! how well each is known, and what the recording cannot tell.
 
+pub mod file;
+pub mod fit;
+pub mod identify;
+pub mod interval;
+pub mod model;
+pub mod noise;
 pub mod recording;
+pub mod residuals;
+pub mod trust_region;
+pub mod unknown;
+
+pub use file::FitFile;

@@ -21,6 +21,8 @@ pub struct Recording {
     /// What the contact's samples are compared with: `wrench.fx`, `wrench.fy`, `wrench.tau` (the friction of
     /// one pad on the body), `pose.x`, `pose.y`, `pose.theta`, `twist.vx`, ....
     pub compared: Vec<Channel>,
+    /// What was done to the recording and what is odd about it, one sentence each.
+    pub notes: Vec<String>,
 }
 
 /// One quantity over the samples of a recording.
@@ -30,4 +32,18 @@ pub struct Channel {
     pub name: String,
     /// Its values in SI units, one a sample; NaN where the sensor gave none.
     pub values: Vec<f64>,
+    /// The sign that was asked for.
+    pub sign: Sign,
+}
+
+/// The sign of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sign {
+    /// As recorded.
+    #[default]
+    Plus,
+    /// The other way.
+    Minus,
+    /// Both are tried, by whoever compares; all columns of a recording with `auto` have the same.
+    Auto,
 }
