@@ -1,6 +1,29 @@
 //! Recordings: columns of numbers over time, in SI units and in the frames of a scenario.
+//!
+//! [`Recording::read`] takes a file and a [`RecordingSpec`], which says what the file's columns are. A file
+//! is CSV or TSV, NPZ or NPY, Parquet, or MCAP.
+
+mod decimate;
+mod error;
+#[cfg(feature = "mcap")]
+mod mcap;
+mod motion;
+mod plausible;
+mod prepare;
+mod saturation;
+mod source;
+mod spec;
+mod text;
+mod units;
 
 use std::ops::Range;
+
+pub use error::RecordingError;
+pub use spec::{
+    ColumnName, ColumnSpec, ComparedColumns, InputColumns, PoseColumns, RecordingSpec, Saturated, Sign, TimeColumn,
+    TwistColumns, WrenchColumns,
+};
+pub use units::Kind;
 
 /// A recording, ready to be compared with a contact: in SI units, the span that was asked for, times that
 /// increase from 0.
@@ -16,7 +39,8 @@ pub struct Recording {
     pub pieces: Vec<Range<usize>>,
     /// What the contact is driven with. Names are those of inputs in a scenario (`normal_force`,
     /// `wrench.fx`, `twist.vx`, ...), and `position.x`, `position.y`, `position.theta` for the recorded pose
-    /// of a prescribed body.
+    /// of a prescribed body. All values are finite. A velocity is the mean from its sample until the next
+    /// one; everything else is the value at its sample.
     pub inputs: Vec<Channel>,
     /// What the contact's samples are compared with: `wrench.fx`, `wrench.fy`, `wrench.tau` (the friction of
     /// one pad on the body), `pose.x`, `pose.y`, `pose.theta`, `twist.vx`, ....
@@ -30,20 +54,16 @@ pub struct Recording {
 pub struct Channel {
     /// The quantity.
     pub name: String,
-    /// Its values in SI units, one a sample; NaN where the sensor gave none.
+    /// Its values in SI units, one a sample; NaN where the sensor gave none, or where it is masked.
     pub values: Vec<f64>,
-    /// The sign that was asked for.
+    /// The sign that was asked for. The values have it already, but for [`Sign::Auto`]: then they are as
+    /// recorded, and both signs are to be tried.
     pub sign: Sign,
 }
 
-/// The sign of a column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sign {
-    /// As recorded.
-    #[default]
-    Plus,
-    /// The other way.
-    Minus,
-    /// Both are tried, by whoever compares; all columns of a recording with `auto` have the same.
-    Auto,
+impl Recording {
+    /// The input of that name.
+    pub fn input(&self, name: &str) -> Option<&Channel> {
+        self.inputs.iter().find(|channel| channel.name == name)
+    }
 }

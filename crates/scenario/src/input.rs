@@ -16,7 +16,7 @@ pub use csv::Csv;
 pub(crate) use npy::Array;
 pub use npz::Npz;
 #[cfg(feature = "parquet")]
-pub(crate) use parquet::{ParquetColumn, parquet_columns};
+pub use parquet::{ParquetColumn, parquet_columns};
 
 use bristle::error::PatchError;
 use std::fs::File;
