@@ -7,6 +7,9 @@ use bristle::error::ParameterError;
 use bristle_scenario::{Scenario, ScenarioError, change, input, part, without_part, wrong_part};
 use serde::Deserialize;
 
+use crate::fit::FitError;
+use crate::recording::{Recording, RecordingError, RecordingSpec};
+
 /// How the coordinate of an unknown runs between its bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -77,9 +80,17 @@ pub struct FitSpec {
     /// Most points that are tried from one start, 1 to 10000.
     #[serde(default = "hundred")]
     pub evaluations: usize,
+    /// Samples of what is known after the fit, 0 to 100000; none if not given.
+    #[serde(default)]
+    pub samples: usize,
     /// The unknowns by their paths.
     #[serde(default)]
     pub unknowns: BTreeMap<String, UnknownSpec>,
+    /// The columns of all recordings.
+    pub recording: Option<RecordingSpec>,
+    /// In place of it, the columns of each.
+    #[serde(default)]
+    pub recordings: Vec<RecordingSpec>,
 }
 
 fn half() -> f64 {
@@ -129,7 +140,10 @@ impl FitFile {
             loss: LossName::default(),
             burn_in: 0.0,
             evaluations: hundred(),
+            samples: 0,
             unknowns: BTreeMap::new(),
+            recording: None,
+            recordings: Vec::new(),
         };
         let spec: FitSpec = part(text, name, "fit")?.unwrap_or_else(none);
         let file = Self {
@@ -144,17 +158,62 @@ impl FitFile {
             let error = || file.wrong(&ParameterError::new(field, value, accepted));
             if (low..=high).contains(&value) { Ok(()) } else { Err(error()) }
         };
-        let FitSpec { share, starts, burn_in, evaluations, .. } = file.spec;
+        let FitSpec { share, starts, burn_in, evaluations, samples, .. } = file.spec;
         check("fit.share", share, 0.05, 1.0, "")?;
         check("fit.starts", starts as f64, 1.0, 1000.0, "")?;
         check("fit.burn_in", burn_in, 0.0, 1e6, " [s]")?;
         check("fit.evaluations", evaluations as f64, 1.0, 10_000.0, "")?;
+        check("fit.samples", samples as f64, 0.0, 100_000.0, "")?;
         Ok(file)
+    }
+
+    /// Reads recordings as `[fit.recording]` or `[[fit.recordings]]` says.
+    ///
+    /// # Errors
+    /// No such table, as many tables as there are not files, or a file that is refused.
+    pub fn read(&self, files: &[std::path::PathBuf]) -> Result<Vec<Recording>, FitError> {
+        let FitSpec { recording, recordings, .. } = &self.spec;
+        let wrong = |field: &str, value: String, accepted: &str| {
+            Err(self.wrong(&ParameterError::new(field, value, accepted)).into())
+        };
+        let specs: Vec<(String, &RecordingSpec)> = match (recording, recordings.len()) {
+            (Some(spec), 0) => files.iter().map(|_| ("fit.recording".to_owned(), spec)).collect(),
+            (None, 0) => {
+                return wrong("fit.recording", "missing".into(), "`[fit.recording]` with `[fit.recording.compare]`");
+            }
+            (Some(_), _) => return wrong("fit.recordings", "beside `fit.recording`".into(), "one of the two"),
+            (None, n) if n != files.len() => {
+                return wrong(
+                    "fit.recordings",
+                    format!("{n} tables"),
+                    &format!("one for each of {} files", files.len()),
+                );
+            }
+            (None, _) => recordings.iter().enumerate().map(|(i, spec)| (format!("fit.recordings.{i}"), spec)).collect(),
+        };
+        let one = |(path, (table, spec)): (&std::path::PathBuf, (String, &RecordingSpec))| {
+            Recording::read(path, spec).map_err(|error| match error {
+                RecordingError::Setting(error) => {
+                    let field = format!("{table}.{}", error.field);
+                    self.wrong(&ParameterError { field, ..error }).into()
+                }
+                error => FitError::Recording(error),
+            })
+        };
+        files.iter().zip(specs).map(one).collect()
     }
 
     /// What is wrong with a value of the file, at its place.
     pub fn wrong(&self, error: &ParameterError) -> ScenarioError {
         wrong_part(&self.text, &self.name, error)
+    }
+
+    /// Whether the scenario is of a point contact, which has laws of its own.
+    pub fn is_point(&self) -> bool {
+        let root = self.scenario.parse::<toml_edit::DocumentMut>();
+        root.is_ok_and(|root| {
+            root.get("contact").and_then(|c| c.get("model")).and_then(|m| m.as_str()) == Some("point")
+        })
     }
 
     /// The text of the scenario in it, with those of `needed` (keys with their values) that it does not say,

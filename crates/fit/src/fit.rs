@@ -12,10 +12,11 @@ use crate::identify::{Direction, beforehand, null_direction, sentence, speeds};
 use crate::interval::{Interval, Spread, profile, spread};
 use crate::model::{Problem, Reach, Repeated, spread as deviation_of};
 use crate::noise::{median, rms};
-use crate::recording::{Recording, Sign};
+use crate::posterior::samples;
+use crate::recording::{Recording, RecordingError, Sign};
 use crate::residuals::{Channel, Misfit, channels, misfit};
 use crate::trust_region::{Found, Loss, Settings, Start, minimise};
-use crate::unknown::{Quantity, Sizes, Unknown, unknown};
+use crate::unknown::{Part, Quantity, Sizes, Unknown, unknown};
 
 /// Why a fit has no result.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +27,18 @@ pub enum FitError {
     /// A recording that does not fit the scenario, or too short a one.
     #[error("{0}")]
     Parameter(#[from] ParameterError),
+    /// A recording that cannot be read.
+    #[error("{0}")]
+    Recording(#[from] RecordingError),
     /// The engine.
     #[error("{0}")]
     Engine(#[from] EngineError),
     /// No start gave finite numbers.
     #[error("no start within the bounds of the unknowns gave a finite prediction: expected narrower bounds")]
     NoStart,
+    /// Stopped before anything was found.
+    #[error("stopped before anything was found")]
+    Stopped,
 }
 
 /// An unknown with what the recordings say of it.
@@ -85,6 +92,24 @@ pub struct Fit {
     pub seconds: f64,
     /// The scenario with the fitted numbers.
     pub scenario: String,
+    /// Samples of what is known after the fit, if the file asks for them.
+    pub posterior: Option<Posterior>,
+}
+
+/// Samples of the unknowns of the scenario, which a scenario can draw its contacts from.
+#[derive(Clone, Debug)]
+pub struct Posterior {
+    /// The paths.
+    pub names: Vec<String>,
+    /// A row a sample, in SI units.
+    pub rows: Vec<Vec<f64>>,
+    /// The scenario, whose numbers are columns of [`Posterior::FILE`].
+    pub scenario: String,
+}
+
+impl Posterior {
+    /// The table beside the scenario.
+    pub const FILE: &str = "posterior.csv";
 }
 
 /// Called on the way with what is being done; `false` asks to stop, and the best so far is the result.
@@ -94,6 +119,11 @@ pub type Ask<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 enum Stopped {
     Engine(EngineError),
     Asked,
+}
+
+/// Whether an unknown says how far friction rises towards rest.
+fn is_ratio(unknown: &Unknown) -> bool {
+    ["friction.mu_s_over_mu_c", "friction.mu_s"].contains(&unknown.path())
 }
 
 /// The starts that are looked at for each one that is searched from.
@@ -147,7 +177,9 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     let period = median(recordings.iter().flat_map(|r| r.time.windows(2).map(|t| t[1] - t[0])).collect());
     let mut needed = vec![("duration", duration)];
     if recordings.iter().all(|r| r.inputs.iter().any(|c| c.name == "normal_force")) {
-        needed.push(("inputs.normal_force", 1.0));
+        let forces = recordings.iter().flat_map(|r| &r.inputs).filter(|c| c.name == "normal_force");
+        let values: Vec<f64> = forces.flat_map(|c| &c.values).copied().collect();
+        needed.push(("inputs.normal_force", values.iter().sum::<f64>() / values.len().max(1) as f64));
     }
     let moves = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
     if recordings.iter().all(|r| r.inputs.iter().any(|c| moves(&c.name))) {
@@ -289,7 +321,7 @@ impl Searching<'_> {
 
     /// The best of the searches from many points: all a little way, and the best three to the end.
     fn from_many(&mut self, starts: &[Start]) -> Result<Found, FitError> {
-        let settings = Settings { evaluations: 10, ..Settings::default() };
+        let settings = Settings { evaluations: self.file.spec.evaluations.min(10), ..Settings::default() };
         let mut some: Vec<Found> = self.search(starts, settings, "starts")?.into_iter().flatten().collect();
         some.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         some.truncate(3);
@@ -297,7 +329,8 @@ impl Searching<'_> {
         let settings = Settings { evaluations: self.file.spec.evaluations, ..Settings::default() };
         let more = self.search(&starts, settings, "best starts")?;
         let all = more.into_iter().flatten().chain(some);
-        all.min_by(|a, b| a.cost.total_cmp(&b.cost)).ok_or(FitError::NoStart)
+        let none = if self.stopped { FitError::Stopped } else { FitError::NoStart };
+        all.min_by(|a, b| a.cost.total_cmp(&b.cost)).ok_or(none)
     }
 
     /// Searches on from a point, or keeps it after a stop.
@@ -362,7 +395,11 @@ impl Searching<'_> {
         while !self.stopped {
             let free: Vec<usize> = (0..best.point.len()).filter(|j| !best.held[*j]).collect();
             // At a bound where physics ends, such as mu_s = mu_c, other unknowns move nothing: look inside.
-            let inside = |j: usize| if best.held[j] { best.point[j] } else { best.point[j].clamp(0.03, 0.97) };
+            let margin = |j: usize| if is_ratio(&self.problem.unknowns[j]) { 0.03 } else { 1e-4 };
+            let inside = |j: usize| {
+                let x = best.point[j];
+                if best.held[j] { x } else { x.clamp(margin(j), 1.0 - margin(j)) }
+            };
             let point: Vec<f64> = (0..best.point.len()).map(inside).collect();
             let start = Start { point, held: best.held.clone() };
             let Some(linear) = self.problem.evaluate(&[start])?.remove(0) else { break };
@@ -388,7 +425,25 @@ impl Searching<'_> {
             self.problem.central = true;
             (best.held, best.point[held]) = (all_held, point[held]);
         }
+        self.add_coulomb(&best, &mut directions);
         Ok((best, directions))
+    }
+
+    /// Where the rise of friction at rest cannot be told, the Coulomb coefficient cannot be told alone either,
+    /// unless the Stribeck velocity is known to be far below the speeds of the recordings.
+    fn add_coulomb(&self, best: &Found, directions: &mut [(usize, Vec<usize>)]) {
+        let unknowns = &self.problem.unknowns;
+        let place = |path: &str| unknowns.iter().position(|u| u.path() == path);
+        let Some(mu_c) = place("friction.mu_c").filter(|j| !best.held[*j]) else { return };
+        let is_unknown = place("friction.v_s").is_some_and(|j| !self.held()[j]);
+        let friction = self.problem.scenario.first().contact.friction;
+        let speed = speeds(&self.problem, 0).map_or(0.0, |s| s.range[1]);
+        let rise = (-(speed / friction.v_s).powf(friction.gamma)).exp();
+        for (held, partners) in directions {
+            if is_ratio(&unknowns[*held]) && (is_unknown || rise > 0.05) && !partners.contains(&mu_c) {
+                partners.push(mu_c);
+            }
+        }
     }
 
     /// Intervals by linear theory, and by the profile where that is doubtful.
@@ -407,14 +462,16 @@ impl Searching<'_> {
                 }
                 problem.evaluate(starts).map_err(Stopped::Engine)
             };
-            let places: Vec<usize> = (0..free.len()).collect();
+            // Offsets and drifts are linear.
+            let is_linear = |j: usize| {
+                matches!(problem.unknowns[j].quantity, Quantity::Sensor { part: Part::Offset | Part::Drift, .. })
+            };
+            let places: Vec<usize> = (0..free.len()).filter(|k| !is_linear(free[*k])).collect();
             let found = profile(&mut evaluate, &best, &spread, &places, *loss);
             let (intervals, better) = match found {
                 Ok(found) => found,
                 Err(Stopped::Engine(error)) => return Err(error.into()),
-                Err(Stopped::Asked) => {
-                    (free.iter().enumerate().map(|(k, j)| spread.linear(k, best.point[*j])).collect(), None)
-                }
+                Err(Stopped::Asked) => (Vec::new(), None),
             };
             match better {
                 Some(point) if round < 2 => {
@@ -423,7 +480,8 @@ impl Searching<'_> {
                 }
                 _ => {
                     let mut all = vec![None; n];
-                    free.iter().zip(intervals).for_each(|(j, interval)| all[*j] = Some(interval));
+                    free.iter().enumerate().for_each(|(k, j)| all[*j] = Some(spread.linear(k, best.point[*j])));
+                    places.iter().zip(intervals).for_each(|(k, interval)| all[free[*k]] = Some(interval));
                     return Ok((best, Some(spread), all));
                 }
             }
@@ -443,6 +501,7 @@ impl Searching<'_> {
         changes: &[String],
     ) -> Result<Fit, FitError> {
         let (best, spread, intervals) = self.intervals(best)?;
+        let posterior = self.posterior(&best, spread.as_ref(), needed, changes)?;
         let problem = &self.problem;
         let unknowns = &problem.unknowns;
         let is_sensor = |j: usize| matches!(unknowns[j].quantity, Quantity::Sensor { .. });
@@ -504,13 +563,49 @@ impl Searching<'_> {
             converged: best.converged && !self.stopped,
             seconds: begun.elapsed().as_secs_f64(),
             scenario: self.file.fitted(needed, &changes)?,
+            posterior,
         })
+    }
+
+    /// Samples of what is known, if the file asks for them and nobody has asked to stop.
+    fn posterior(
+        &mut self,
+        best: &Found,
+        spread: Option<&Spread>,
+        needed: &[(&str, f64)],
+        changes: &[String],
+    ) -> Result<Option<Posterior>, FitError> {
+        let count = self.file.spec.samples;
+        let Some(spread) = spread.filter(|_| count > 0 && !self.stopped) else { return Ok(None) };
+        let Self { problem, ask, stopped, loss, file } = self;
+        let mut evaluate = |starts: &[Start]| {
+            if *stopped || !ask("samples") {
+                *stopped = true;
+                return Err(Stopped::Asked);
+            }
+            problem.evaluate(starts).map_err(Stopped::Engine)
+        };
+        let points = match samples(&mut evaluate, best, spread, *loss, count, file.spec.seed) {
+            Ok(points) => points,
+            Err(Stopped::Engine(error)) => return Err(error.into()),
+            Err(Stopped::Asked) => return Ok(None),
+        };
+        let names: Vec<String> = problem.numbers(&best.point, 0).into_iter().map(|(name, _)| name).collect();
+        let row = |point: &Vec<f64>| problem.numbers(point, 0).into_iter().map(|(_, value)| value).collect();
+        let columns = names.iter().map(|name| format!("{name}={{ column = \"{name}\" }}"));
+        let table = [format!("table.file=\"{}\"", Posterior::FILE), format!("contacts={count}")];
+        let changes: Vec<String> = changes.iter().cloned().chain(table).chain(columns).collect();
+        let scenario = file.fitted(needed, &changes)?;
+        Ok(Some(Posterior { rows: points.iter().map(row).collect(), names, scenario }))
     }
 
     /// The friction of steady sliding at the usual speed of the recordings, `g(v) + sigma2 v`, which can be
     /// told where its parts cannot; none of a contact whose speed is not recorded.
     fn sliding_friction(&self, best: &Found, spread: Option<&Spread>) -> Option<Estimate> {
         let problem = &self.problem;
+        if problem.scenario.first().contact.body.free().is_some() {
+            return None;
+        }
         let speed = speeds(problem, 0).filter(|s| !s.is_rotation)?.usual;
         let at = |point: &[f64]| {
             let numbers = problem.numbers(point, 0);

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 
 use crate::model::Problem;
 use crate::noise::median;
+use crate::report::digits;
 use crate::unknown::{Part, Quantity, Unknown};
 
 /// Unknowns that can change together while the residuals stay.
@@ -25,7 +26,7 @@ const MEMBER: f64 = 0.1;
 const WIDE: f64 = 0.5;
 
 /// A number of a sensor is held if so much of the square of its effect is that of other unknowns, too.
-const MIMICKED: f64 = 0.97;
+const MIMICKED: f64 = 0.9;
 
 /// In which order unknowns are held: those first that a contact is least often described by.
 fn rank(unknown: &Unknown) -> usize {
@@ -66,17 +67,36 @@ pub fn null_direction(jacobian: &DMatrix<f64>, free: &[usize], unknowns: &[Unkno
     if eigen.eigenvalues[k] < least {
         let vector = eigen.eigenvectors.column(k);
         let most = vector.amax();
-        let members: Vec<usize> = (0..n).filter(|i| vector[*i].abs() >= MEMBER * most).map(|i| free[i]).collect();
-        let held = *members.iter().min_by_key(|j| rank(&unknowns[**j]))?;
-        return Some((held, members.into_iter().filter(|j| *j != held).collect()));
+        let members: Vec<usize> = (0..n).filter(|i| vector[*i].abs() >= MEMBER * most).collect();
+        let held = *members.iter().min_by_key(|i| rank(&unknowns[free[**i]]))?;
+        let mut partners = partners(&gram, held);
+        // Beside a number of a sensor it harms nobody to be named.
+        if matches!(unknowns[free[held]].quantity, Quantity::Sensor { .. }) {
+            partners.extend(members.into_iter().filter(|i| *i != held));
+            partners.sort_unstable();
+            partners.dedup();
+        }
+        return Some((free[held], partners.into_iter().map(|i| free[i]).collect()));
     }
     // Gain and delay are numbers that one calibrates; where the contact has numbers that do nearly the same, a
     // small misfit of the law would be put into them.
     let is_calibrated = |k: &usize| rank(&unknowns[free[*k]]) <= 1;
-    let sensor = (0..n).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
-    let others: Vec<usize> = (0..n).filter(|k| *k != sensor).collect();
-    let partners = partners(&gram, sensor, &others).into_iter().map(|k| free[k]).collect();
-    Some((free[sensor], partners))
+    let held = (0..n).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
+    Some((free[held], partners(&gram, held).into_iter().map(|i| free[i]).collect()))
+}
+
+/// Those who are known half as well or worse as long as unknown `held` is not known: by their standard
+/// deviations, with nothing known before but the bounds.
+fn partners(gram: &DMatrix<f64>, held: usize) -> Vec<usize> {
+    let n = gram.nrows();
+    // A uniform distribution between the bounds has the variance 1/12.
+    let known = gram + DMatrix::identity(n, n) * 12.0;
+    let others: Vec<usize> = (0..n).filter(|i| *i != held).collect();
+    let deviations = |precision: DMatrix<f64>| precision.cholesky().map(|c| c.inverse().diagonal().map(f64::sqrt));
+    let beside = deviations(known.clone());
+    let alone = deviations(known.select_rows(&others).select_columns(&others));
+    let Some((beside, alone)) = beside.zip(alone) else { return others };
+    others.iter().enumerate().filter(|(k, i)| beside[**i] > 2.0 * alone[*k]).map(|(_, i)| *i).collect()
 }
 
 /// How much of the square of column `k` other columns explain.
@@ -97,16 +117,10 @@ fn explained(gram: &DMatrix<f64>, k: usize, others: &[usize]) -> f64 {
     cross.dot(&(inverse * &cross)) / gram[(k, k)]
 }
 
-/// Of the columns `others` those without which less of column `k` is explained.
-fn partners(gram: &DMatrix<f64>, k: usize, others: &[usize]) -> Vec<usize> {
-    let whole = explained(gram, k, others);
-    let without = |i: usize| explained(gram, k, &others.iter().copied().filter(|j| *j != i).collect::<Vec<_>>());
-    others.iter().copied().filter(|i| whole - without(*i) > 0.01).collect()
-}
-
 /// What a direction means.
 pub fn sentence(held: &Unknown, partners: &[&Unknown], at: f64) -> String {
     let name = &held.name;
+    let at = digits(at);
     let list = partners.iter().map(|u| u.name.as_str()).collect::<Vec<_>>().join(", ");
     match (partners.is_empty(), &held.quantity) {
         (true, _) => format!("{name} moves nothing in this recording: it is held at {at}"),

@@ -134,31 +134,18 @@ fn slot<'c>(contact: &'c mut Contact, name: &str) -> Option<&'c mut Signal> {
 }
 
 /// The inputs of a recording as signals. Recorded positions become velocities that are held from sample to
-/// sample, in the axes of the patch, so that displacements are those that were recorded.
+/// sample, so that displacements are those that were recorded.
 fn signals(recording: &Recording) -> Result<Vec<(String, Signal)>, ParameterError> {
-    let (time, mut all) = (&recording.time, Vec::new());
-    let of = |name: &str| recording.inputs.iter().find(|c| c.name == name).map(|c| &c.values);
-    let positions = ["position.x", "position.y", "position.theta"].map(of);
-    if positions.iter().any(Option::is_some) {
-        let change = |values: Option<&Vec<f64>>, i: usize| values.map_or(0.0, |v| v[i + 1] - v[i]);
-        let mut points: [Vec<(f64, f64)>; 3] = Default::default();
-        for i in 0..time.len().saturating_sub(1) {
-            let lasts = time[i + 1] - time[i];
-            let [dx, dy, turn] = positions.map(|values| change(values, i));
-            let (sin, cos) = positions[2].map_or(0.0, |v| v[i] + 0.5 * turn).sin_cos();
-            let held = [cos * dx + sin * dy, cos * dy - sin * dx, turn].map(|d| d / lasts);
-            points.iter_mut().zip(held).for_each(|(points, v)| points.push((time[i], v)));
-        }
-        for (name, points) in ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(points) {
-            all.push((name.to_owned(), Signal::steps(&points)?));
-        }
+    let mut all = Vec::new();
+    if let Some(twist) = recording.twist()? {
+        // A direction without motion is one number, whose break points take no time.
+        let is_still = |signal: &Signal| recording.time.iter().all(|t| signal.value(*t) == 0.0);
+        let lean = twist.map(|signal| if is_still(&signal) { Signal::constant(0.0) } else { signal });
+        all.extend(["twist.vx", "twist.vy", "twist.w"].map(str::to_owned).into_iter().zip(lean));
     }
-    for channel in recording.inputs.iter().filter(|c| !c.name.starts_with("position.")) {
-        let points: Vec<(f64, f64)> = time.iter().copied().zip(channel.values.iter().copied()).collect();
-        // A recorded velocity is the mean up to the next sample.
-        let is_held = channel.name.starts_with("twist.");
-        let signal = if is_held { Signal::steps(&points)? } else { Signal::linear(&points)? };
-        all.push((channel.name.clone(), signal));
+    let is_motion = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
+    for channel in recording.inputs.iter().filter(|c| !is_motion(&c.name)) {
+        all.extend(recording.signal(&channel.name)?.map(|signal| (channel.name.clone(), signal)));
     }
     Ok(all)
 }

@@ -228,6 +228,11 @@ pub fn unknown(
         _ => {}
     }
     let nominal = spec.value.unwrap_or(nominal);
+    // A value that is held may be anywhere.
+    let bounds = spec.value.map_or(bounds, |value| [bounds[0].min(value), bounds[1].max(value)]);
+    if scale == Scale::Log && !(bounds[0] > 0.0) {
+        return Err(ParameterError::new(field("value"), nominal, "a number > 0, as `scale = \"log\"`"));
+    }
     let name = path.to_owned();
     Ok(Unknown { name, quantity, recording: None, scale, bounds, natural, nominal, prior: spec.prior })
 }
