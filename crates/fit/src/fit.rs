@@ -9,13 +9,13 @@ use bristle_scenario::{Scenario, ScenarioError};
 
 use crate::file::{FitFile, LossName, UnknownSpec};
 use crate::identify::{Direction, beforehand, null_direction, sentence, speeds};
-use crate::interval::{Interval, Spread, profile, spread};
+use crate::interval::{Interval, Spread, Target, profile, spread};
 use crate::model::{Problem, Reach, Repeated, spread as deviation_of};
 use crate::noise::{median, rms};
 use crate::posterior::samples;
 use crate::recording::{Recording, RecordingError, Sign};
 use crate::residuals::{Channel, Misfit, channels, misfit};
-use crate::trust_region::{Found, Loss, Settings, Start, minimise};
+use crate::trust_region::{Found, Linear, Loss, Settings, Start, minimise};
 use crate::unknown::{Part, Quantity, Sizes, Unknown, unknown};
 
 /// Why a fit has no result.
@@ -199,11 +199,13 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
         return Err(ParameterError::new("samples that are compared", rows, accepted).into());
     }
     let mut search = Searching { problem, file, ask, stopped: false, loss: Loss::Squares };
-    let mut notes: Vec<String> = recordings.iter().flat_map(|r| r.notes.clone()).collect();
+    let mut notes: Vec<String> =
+        recordings.iter().flat_map(|r| &r.notes).map(|n| n.trim_end_matches('.').to_owned()).collect();
     let starts = search.screen(&mut notes)?;
     search.refine(&starts[0].point)?;
     let before = beforehand(&search.problem);
     let mut best = search.from_many(&starts)?;
+    best = search.escaped(best)?;
     best = search.reweighted(best)?;
     let (best, directions) = search.identified(best)?;
     search.finish(best, directions, before, notes, begun, &needed, changes)
@@ -333,6 +335,43 @@ impl Searching<'_> {
         all.min_by(|a, b| a.cost.total_cmp(&b.cost)).ok_or(none)
     }
 
+    /// The best fit, after a look along each unknown: where the others have adapted to a value at which an
+    /// unknown moves nothing, such as a stiffness that is far too large, no derivative leads away.
+    fn escaped(&mut self, best: Found) -> Result<Found, FitError> {
+        const ALONG: usize = 12;
+        if self.stopped {
+            return Ok(best);
+        }
+        let none = vec![true; best.point.len()];
+        let mut points = Vec::new();
+        for (j, unknown) in self.problem.unknowns.iter().enumerate() {
+            if best.held[j] || matches!(unknown.quantity, Quantity::Sensor { .. }) {
+                continue;
+            }
+            for k in 0..ALONG {
+                let x = (k as f64 + 0.5) / ALONG as f64;
+                let mut point = best.point.clone();
+                point[j] = if unknown.natural == [true, false] { x.powi(3) } else { x };
+                if (point[j] - best.point[j]).abs() > 0.02 {
+                    points.push(Start { point, held: none.clone() });
+                }
+            }
+        }
+        let all = self.problem.evaluate(&points)?;
+        let cost = |l: &Option<Linear>| l.as_ref().map_or(f64::INFINITY, |l| self.loss.cost(&l.residual));
+        let costs: Vec<f64> = all.iter().map(cost).collect();
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|a, b| costs[*a].total_cmp(&costs[*b]));
+        let start = |k: usize| Start { point: points[k].point.clone(), held: best.held.clone() };
+        let starts: Vec<Start> = order.into_iter().take(4).map(start).collect();
+        let settings = Settings { evaluations: self.file.spec.evaluations.min(20), ..Settings::default() };
+        let found = self.search(&starts, settings, "other minima")?.into_iter().flatten();
+        let other = found.min_by(|a, b| a.cost.total_cmp(&b.cost)).filter(|f| f.cost < best.cost * (1.0 - 1e-6));
+        let Some(other) = other else { return Ok(best) };
+        let (held, point) = (other.held.clone(), other.point.clone());
+        self.again(other, &held, point, "other minima")
+    }
+
     /// Searches on from a point, or keeps it after a stop.
     fn again(&mut self, found: Found, held: &[bool], point: Vec<f64>, what: &str) -> Result<Found, FitError> {
         let settings = Settings { evaluations: self.file.spec.evaluations, ..Settings::default() };
@@ -447,7 +486,11 @@ impl Searching<'_> {
     }
 
     /// Intervals by linear theory, and by the profile where that is doubtful.
-    fn intervals(&mut self, best: Found) -> Result<(Found, Option<Spread>, Vec<Option<Interval>>), FitError> {
+    fn intervals(
+        &mut self,
+        best: Found,
+        directions: &[(usize, Vec<usize>)],
+    ) -> Result<(Found, Option<Spread>, Vec<Option<Interval>>), FitError> {
         let (segments, n) = (self.segments(), best.point.len());
         let free: Vec<usize> = (0..n).filter(|j| !best.held[*j]).collect();
         let mut best = best;
@@ -467,7 +510,13 @@ impl Searching<'_> {
                 matches!(problem.unknowns[j].quantity, Quantity::Sensor { part: Part::Offset | Part::Drift, .. })
             };
             let places: Vec<usize> = (0..free.len()).filter(|k| !is_linear(free[*k])).collect();
-            let found = profile(&mut evaluate, &best, &spread, &places, *loss);
+            let mut targets: Vec<Target> = places.iter().map(|k| spread.target(*k)).collect();
+            // What moves nothing here may do so further away, which sets a limit.
+            let lonely = directions
+                .iter()
+                .filter(|(j, partners)| partners.is_empty() && problem.unknowns[*j].quantity == Quantity::Scenario);
+            targets.extend(lonely.map(|(j, _)| spread.target_of_held(*j)));
+            let found = profile(&mut evaluate, &best, &targets, *loss);
             let (intervals, better) = match found {
                 Ok(found) => found,
                 Err(Stopped::Engine(error)) => return Err(error.into()),
@@ -481,7 +530,7 @@ impl Searching<'_> {
                 _ => {
                     let mut all = vec![None; n];
                     free.iter().enumerate().for_each(|(k, j)| all[*j] = Some(spread.linear(k, best.point[*j])));
-                    places.iter().zip(intervals).for_each(|(k, interval)| all[free[*k]] = Some(interval));
+                    targets.iter().zip(intervals).for_each(|(target, interval)| all[target.unknown] = Some(interval));
                     return Ok((best, Some(spread), all));
                 }
             }
@@ -500,7 +549,7 @@ impl Searching<'_> {
         needed: &[(&str, f64)],
         changes: &[String],
     ) -> Result<Fit, FitError> {
-        let (best, spread, intervals) = self.intervals(best)?;
+        let (best, spread, intervals) = self.intervals(best, &directions)?;
         let posterior = self.posterior(&best, spread.as_ref(), needed, changes)?;
         let problem = &self.problem;
         let unknowns = &problem.unknowns;

@@ -92,16 +92,41 @@ impl Spread {
         Interval { ends: ends.map(|e| e.clamp(0.0, 1.0)), closed: [ends[0] > 0.0, ends[1] < 1.0], is_profile: false }
     }
 
-    /// How much the cost rises to the end of the interval of the unknown at place `k`.
-    fn rise(&self, k: usize) -> f64 {
-        0.5 * quantile(self.freedom).powi(2) * self.covariance[(k, k)] / self.inverse[(k, k)]
+    /// What the profile looks for, of the free unknown at place `k`.
+    pub fn target(&self, k: usize) -> Target {
+        let t = quantile(self.freedom);
+        let rise = 0.5 * t.powi(2) * self.covariance[(k, k)] / self.inverse[(k, k)];
+        Target { unknown: self.free[k], reach: t * self.deviation(k), rise }
     }
+
+    /// What the profile looks for, of an unknown that is held because it moves nothing where it is.
+    pub fn target_of_held(&self, unknown: usize) -> Target {
+        let rise = 0.5 * quantile(self.freedom).powi(2) * self.inflation();
+        Target { unknown, reach: 0.1, rise }
+    }
+
+    /// The variance of the unknowns over that under independent residuals, on average.
+    pub fn inflation(&self) -> f64 {
+        let n = self.free.len();
+        let ratio = |k: usize| self.covariance[(k, k)] / self.inverse[(k, k)];
+        if n == 0 { 1.0 } else { (0..n).map(ratio).sum::<f64>() / n as f64 }
+    }
+}
+
+/// An unknown whose interval is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The unknown.
+    pub unknown: usize,
+    /// How far its ends are likely to be.
+    pub reach: f64,
+    /// How much the cost rises to its ends.
+    pub rise: f64,
 }
 
 /// One end of an interval on its way.
 struct End {
-    /// Place among the free unknowns, and which end.
-    k: usize,
+    target: Target,
     side: usize,
     /// How far from the estimate, and how much the cost rises there: just inside, and just outside.
     inside: f64,
@@ -112,7 +137,7 @@ struct End {
     done: Option<(f64, bool)>,
 }
 
-/// Intervals by the profile of the cost, of the free unknowns at `places`. Also the point with the lowest
+/// Intervals by the profile of the cost. Also the point with the lowest
 /// cost that was met, if that is lower than `found` by more than 1 % of what closes an interval.
 ///
 /// # Errors
@@ -120,25 +145,18 @@ struct End {
 pub fn profile<E>(
     evaluate: &mut Evaluate<'_, E>,
     found: &Found,
-    spread: &Spread,
-    places: &[usize],
+    targets: &[Target],
     loss: Loss,
 ) -> Result<(Vec<Interval>, Option<Vec<f64>>), E> {
-    let reach = quantile(spread.freedom);
     let bounds = vec![[0.0, 1.0]; found.point.len()];
-    let room = |k: usize, side: usize| {
-        let x = found.point[spread.free[k]];
-        if side == 0 { x } else { 1.0 - x }
-    };
-    let mut ends: Vec<End> = places
-        .iter()
-        .flat_map(|&k| [0, 1].map(|side| (k, side)))
-        .map(|(k, side)| {
-            let next = (reach * spread.deviation(k)).clamp(1e-9, room(k, side).max(1e-9));
-            let done = (room(k, side) < 1e-9).then_some((0.0, false));
-            End { k, side, inside: 0.0, outside: None, next, from: found.point.clone(), done }
-        })
-        .collect();
+    let room = |j: usize, side: usize| if side == 0 { found.point[j] } else { 1.0 - found.point[j] };
+    let begun = targets.iter().flat_map(|target| [0, 1].map(|side| (*target, side))).map(|(target, side)| {
+        let room = room(target.unknown, side);
+        let next = target.reach.clamp(1e-9, room.max(1e-9));
+        let done = (room < 1e-9).then_some((0.0, false));
+        End { target, side, inside: 0.0, outside: None, next, from: found.point.clone(), done }
+    });
+    let mut ends: Vec<End> = begun.collect();
     let mut better: Option<(f64, Vec<f64>)> = None;
     // A dozen refinements close an interval whose end is within a factor of a thousand of the first guess.
     for _ in 0..12 {
@@ -149,8 +167,8 @@ pub fn profile<E>(
         let starts: Vec<Start> = active
             .iter()
             .map(|&i| {
-                let End { k, side, next, from, .. } = &ends[i];
-                let (j, mut point, mut held) = (spread.free[*k], from.clone(), found.held.clone());
+                let End { target, side, next, from, .. } = &ends[i];
+                let (j, mut point, mut held) = (target.unknown, from.clone(), found.held.clone());
                 let sign = if *side == 0 { -1.0 } else { 1.0 };
                 point[j] = (found.point[j] + sign * next).clamp(0.0, 1.0);
                 held[j] = true;
@@ -160,17 +178,17 @@ pub fn profile<E>(
         let settings = Settings { evaluations: 12, tolerance: 1e-7 };
         for (i, lowest) in active.into_iter().zip(minimise(evaluate, &bounds, &starts, loss, settings)?) {
             let end = &mut ends[i];
-            let (rise, target) = (lowest.as_ref().map(|f| f.cost - found.cost), spread.rise(end.k));
+            let (rise, target) = (lowest.as_ref().map(|f| f.cost - found.cost), end.target.rise);
             if let Some(lowest) = lowest.as_ref().filter(|f| f.cost < found.cost - 0.01 * target)
                 && better.as_ref().is_none_or(|(cost, _)| lowest.cost < *cost)
             {
                 better = Some((lowest.cost, lowest.point.clone()));
             }
-            end.judge(rise, target, room(end.k, end.side), lowest);
+            end.judge(rise, target, room(end.target.unknown, end.side), lowest);
         }
     }
-    let intervals = places.iter().enumerate().map(|(i, &k)| {
-        let at = found.point[spread.free[k]];
+    let intervals = targets.iter().enumerate().map(|(i, target)| {
+        let at = found.point[target.unknown];
         let [low, high] = [0, 1].map(|side| {
             let end = &ends[2 * i + side];
             end.done.unwrap_or((end.inside, true))

@@ -31,8 +31,7 @@ pub fn samples<E>(
     let Some(factor) = spread.covariance.clone().cholesky().map(|c| c.l()).filter(|_| d > 0) else {
         return Ok(vec![found.point.clone(); count]);
     };
-    let ratio = |k: usize| spread.covariance[(k, k)] / spread.inverse[(k, k)];
-    let temper = (0..d).map(ratio).sum::<f64>() / d as f64;
+    let temper = spread.inflation();
     let walkers = (2 * (d + 1)).max(count.div_ceil(KEPT)).next_multiple_of(2);
     let held = vec![true; found.point.len()];
     let mut costs = |points: &[Vec<f64>]| -> Result<Vec<f64>, E> {

@@ -77,7 +77,7 @@ pub fn digits(v: f64) -> String {
 fn interval(e: &Estimate) -> String {
     let [low, high] = [digits(e.low), digits(e.high)];
     match e.closed {
-        _ if e.held => "held: cannot be told".to_owned(),
+        [false, false] if e.held => "held: cannot be told".to_owned(),
         [true, true] => format!("{low} to {high}"),
         [false, true] => format!("below {high}"),
         [true, false] => format!("above {low}"),

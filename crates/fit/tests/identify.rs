@@ -98,7 +98,7 @@ fn strokes_that_do_not_break_away_give_a_lower_limit() {
     let fit =
         planted(&["friction.mu_c", "friction.sigma0"], &[("friction.mu_c", 0.5), ("friction.s_ba", 0.9)], recording);
     let mu = of(&fit, "friction.mu_c");
-    assert!(!mu.identifiable, "{mu:?}");
+    assert!(!mu.identifiable && mu.closed == [true, false] && (0.1..=0.15).contains(&mu.low), "{mu:?}");
     let sigma0 = of(&fit, "friction.sigma0");
     assert!(sigma0.low < 1e4 && 1e4 < sigma0.high && sigma0.identifiable, "{sigma0:?}");
 }

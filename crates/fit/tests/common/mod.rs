@@ -53,7 +53,7 @@ pub fn strokes(draw: &Draw, rows: usize, step: f64) -> Recording {
 pub fn file(law: &str, unknowns: &str, more: &str) -> FitFile {
     let text = format!(
         "[patch]\nshape = \"square\"\ncells = 1\nsize = 0.001\n[friction]\nlaw = \"{law}\"\nmu_c = 0.5\n\
-         mu_s_over_mu_c = 1.0\nsigma0 = 1e4\nsigma1 = 0\nsigma2 = 0\n[body]\nkind = \"prescribed\"\n[fit]\nshare = 1.0\n\
+         mu_s_over_mu_c = 1.0\nsigma0 = 1e4\nsigma1 = 0\nsigma2 = 0\n[body]\nkind = \"prescribed\"\n[inputs]\nnormal_force = 5.0\n[fit]\nshare = 1.0\n\
          starts = 4\n{more}\n[fit.unknowns]\n{unknowns}\n"
     );
     FitFile::parse(&text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"))
