@@ -10,6 +10,7 @@ mod mcap;
 mod motion;
 mod plausible;
 mod prepare;
+mod rows;
 mod saturation;
 mod source;
 mod spec;

@@ -25,6 +25,9 @@ const MOST_MESSAGE: usize = 1 << 26;
 /// Bytes of messages that a file may hold whatever its length, and how many more for each of its bytes.
 const BYTES: [u64; 2] = [1 << 26, 1032];
 
+/// Most numbers of a file.
+const MOST_NUMBERS: usize = (MAX_BYTES / 8) as usize;
+
 /// Most columns of a topic: one for each joint and quantity.
 const MOST_COLUMNS: usize = 3072;
 
@@ -56,7 +59,7 @@ impl Mcap {
             .with_validate_chunk_crcs(true)
             .with_record_length_limit(MOST_MESSAGE.min(usize::try_from(length).unwrap_or(usize::MAX).max(1 << 16)));
         let most_bytes = BYTES[0].saturating_add(BYTES[1].saturating_mul(length));
-        let (mut bytes, mut numbers) = (0u64, 0u64);
+        let (mut bytes, mut numbers) = (0u64, 0usize);
         let mut topics: Vec<Topic> = Vec::new();
         let mut by_name: HashMap<(String, Type), usize> = HashMap::new();
         let mut others: Vec<String> = Vec::new();
@@ -84,11 +87,9 @@ impl Mcap {
             let parsed = encoding
                 .read(kind, &message.data)
                 .map_err(|reason| wrong(format!("message {} of {} (from 0): {reason}", topic.log.len(), topic.name)))?;
-            numbers += topic.columns.len() as u64;
-            if numbers > MAX_BYTES / 8 {
-                return Err(wrong(format!("more than {} numbers: expected fewer", MAX_BYTES / 8)));
-            }
-            topic.add(parsed, message.log_time, message.publish_time).map_err(wrong)?;
+            numbers -= topic.numbers();
+            topic.add(parsed, message.log_time, message.publish_time, MOST_NUMBERS - numbers).map_err(wrong)?;
+            numbers += topic.numbers();
         }
         if topics.is_empty() {
             let found = if others.is_empty() { "no messages".to_owned() } else { others.join(", ") };
@@ -138,8 +139,19 @@ impl Topic {
         Self { name, log, publish, stamp, names: Vec::new(), of_name: HashMap::new(), columns: Vec::new() }
     }
 
-    fn add(&mut self, message: Message, log: u64, publish: u64) -> Result<(), String> {
+    /// Numbers of its columns and of its three times.
+    fn numbers(&self) -> usize {
+        self.log.len() * (self.columns.len() + 3)
+    }
+
+    /// Adds a message, if the topic then has at most so many numbers.
+    fn add(&mut self, message: Message, log: u64, publish: u64, most: usize) -> Result<(), String> {
         let row = self.log.len();
+        // A column that begins late is filled up to its row.
+        let new = message.values.iter().filter(|(name, _)| !self.of_name.contains_key(name)).count();
+        if (row + 1).saturating_mul(self.columns.len() + new + 3) > most {
+            return Err(format!("more than {MOST_NUMBERS} numbers: expected fewer"));
+        }
         for (name, value) in message.values {
             let place = match self.of_name.get(&name) {
                 Some(place) => *place,
@@ -178,5 +190,27 @@ impl Topic {
         for column in &mut self.columns {
             *column = order.iter().map(|k| column[*k]).collect();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A joint that comes late takes memory for all messages before it: that is counted before it is taken.
+    #[test]
+    fn numbers_are_counted_before_they_are_there() {
+        let mut topic = Topic::new("/joints".to_owned());
+        let message =
+            |names: &[&str]| Message { stamp: 0, values: names.iter().map(|name| ((*name).to_owned(), 1.0)).collect() };
+        for k in 0..100 {
+            topic.add(message(&["a"]), k, k, 400).unwrap();
+        }
+        assert_eq!(topic.numbers(), 400);
+        assert!(topic.add(message(&["a", "b"]), 100, 100, 504).unwrap_err().ends_with("numbers: expected fewer"));
+        assert_eq!((topic.columns.len(), topic.numbers()), (1, 400));
+        topic.add(message(&["a", "b"]), 100, 100, 505).unwrap();
+        assert_eq!((topic.columns[1].len(), topic.columns[1][100], topic.numbers()), (101, 1.0, 505));
+        assert!(topic.columns[1][99].is_nan());
     }
 }

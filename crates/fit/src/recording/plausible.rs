@@ -17,15 +17,22 @@ fn largest(kind: Kind) -> f64 {
 /// The least and the largest size of friction over the normal force.
 const FRICTION: [f64; 2] = [1e-4, 20.0];
 
+/// The least and the largest time between samples \[s\].
+const STEP: [f64; 2] = [1e-6, 2.0];
+
 /// What is odd about the numbers; `kinds` are those of the inputs and of what is compared.
 pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
     let mut notes = Vec::new();
     let inputs = recording.inputs.iter().zip(kinds[0]);
     for (channel, kind) in inputs.chain(recording.compared.iter().zip(kinds[1])) {
-        let (name, size) = (&channel.name, median_size(channel));
+        let (name, unit) = (&channel.name, kind.si());
+        // Where the zero of a position is says nothing.
+        let (size, what) = match kind {
+            Kind::Length | Kind::Angle => (range(channel), "from end to end"),
+            _ => (median_size(channel), "median of its size"),
+        };
         if size > largest(*kind) {
-            let unit = kind.si();
-            notes.push(format!("`{name}` is {size:.3e} {unit} (median of its size): check its unit."));
+            notes.push(format!("`{name}` is {size:.3e} {unit} ({what}): check its unit."));
         }
         let mut finite = channel.values.iter().filter(|v| v.is_finite());
         let first = finite.next();
@@ -33,6 +40,11 @@ pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
             let value = first.copied().unwrap_or_default();
             notes.push(format!("`{name}` is {value} in all samples: check its column."));
         }
+    }
+    let mut steps: Vec<f64> = recording.time.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let step = median(&mut steps);
+    if !(STEP[0]..=STEP[1]).contains(&step) {
+        notes.push(format!("Samples are {step:.3e} s apart (median): check the unit of the times."));
     }
     if let Some(normal) = recording.input("normal_force").map(median_size).filter(|force| *force > 0.0) {
         let forces = recording.compared.iter().filter(|c| ["wrench.fx", "wrench.fy"].contains(&&*c.name));
@@ -44,6 +56,12 @@ pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
         }
     }
     notes
+}
+
+/// The largest value less the smallest.
+fn range(channel: &Channel) -> f64 {
+    let finite = || channel.values.iter().copied().filter(|v| v.is_finite());
+    finite().fold(f64::NEG_INFINITY, f64::max) - finite().fold(f64::INFINITY, f64::min)
 }
 
 /// Median of the size of the values that are there; 0 without any.

@@ -1,10 +1,13 @@
 //! Samples of a force at the end of its sensor's range.
 //!
-//! A sensor that is at its end gives the same number again and again, which a force with noise does not. A
-//! force may well be constant, and a sensor slow or its steps coarse: what is repeated elsewhere, too, or is
-//! approached in the smallest steps there are, is not taken for the end of a range.
+//! A sensor that is at its end gives the same number again and again. A force may well be constant, and a
+//! sensor slow or its steps coarse: what is repeated elsewhere, too, or is approached in the smallest steps
+//! there are, is not taken for the end of a range. That it is one is certain only if all other samples have
+//! noise: computed friction without noise has plateaus, too.
 
 use std::ops::Range;
+
+use super::plausible::median;
 
 /// Least length of a run of the same number.
 const LEAST_RUN: usize = 5;
@@ -16,8 +19,15 @@ const MOST_REPEATED: f64 = 0.2;
 /// Least size of the step onto the end of the range, over the smallest step of all.
 const LEAST_STEP: f64 = 2.5;
 
+/// Noise changes the sign of the second difference at more than this share of the samples (0.73 of them if
+/// each is independent, next to none of a smooth force), by more than so many of the smallest steps.
+const LEAST_CHANGES: f64 = 0.3;
+const LEAST_NOISE: f64 = 4.0;
+
 /// The largest or smallest value, and the samples at it.
 pub(super) struct Saturated {
+    /// Whether nothing else explains it.
+    pub is_certain: bool,
     pub value: f64,
     pub runs: Vec<Range<usize>>,
 }
@@ -35,6 +45,7 @@ pub(super) fn saturated(values: &[f64]) -> Vec<Saturated> {
     }
     let steps = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).filter(|step| *step > 0.0);
     let smallest = steps.fold(f64::INFINITY, f64::min);
+    let is_certain = has_noise(values, smallest, is_between);
     let end = |value: f64| {
         let runs = runs(values, value);
         let onto = |run: &&Range<usize>| {
@@ -42,9 +53,19 @@ pub(super) fn saturated(values: &[f64]) -> Vec<Saturated> {
             run.start == 0 || !((values[run.start - 1] - value).abs() < LEAST_STEP * smallest)
         };
         let abrupt = runs.iter().filter(onto).count();
-        (abrupt * 2 > runs.len()).then_some(Saturated { value, runs })
+        (abrupt * 2 > runs.len()).then_some(Saturated { is_certain, value, runs })
     };
     [high, low].into_iter().filter_map(end).collect()
+}
+
+/// Whether the samples that are `between` the ends have noise, above the `smallest` step.
+fn has_noise(values: &[f64], smallest: f64, between: impl Fn(f64) -> bool) -> bool {
+    let all = |some: &[f64]| some.iter().all(|v| between(*v));
+    let second = |some: &[f64]| some[2] - 2.0 * some[1] + some[0];
+    let four = || values.windows(4).filter(|some| all(some));
+    let changes = four().filter(|some| second(&some[..3]) * second(&some[1..]) < 0.0).count();
+    let mut sizes: Vec<f64> = four().map(|some| second(some).abs()).collect();
+    changes as f64 > LEAST_CHANGES * sizes.len() as f64 && median(&mut sizes) > LEAST_NOISE * smallest
 }
 
 /// Runs of `value`.
@@ -68,7 +89,7 @@ mod tests {
 
     /// Noise that repeats in every run of the tests.
     fn noise(k: usize) -> f64 {
-        ((k * 7919) % 1009) as f64 / 1009.0 - 0.5
+        ((k as f64 * 12.9898).sin() * 43_758.545_3).rem_euclid(1.0) - 0.5
     }
 
     fn wave(k: usize) -> f64 {
@@ -91,6 +112,11 @@ mod tests {
             assert!(found[0].1 <= expected && found[0].1 + 60 > expected, "{found:?}, {expected}");
             let both: Vec<f64> = all.iter().map(|v| v.clamp(-6.0, 7.0)).collect();
             assert_eq!(count(&both).len(), 2);
+            // Without noise it may be a plateau of computed friction.
+            assert!(saturated(&both).iter().all(|end| end.is_certain == (size > 0.0)));
+            // Rounding is no noise.
+            let rounded: Vec<f64> = cut.iter().map(|v| (v * 1e2).round() * 1e-2).collect();
+            assert!(size > 0.0 || saturated(&rounded).iter().all(|end| !end.is_certain));
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bristle::error::ParameterError;
-use bristle_scenario::input::{self, MAX_BYTES, Npz, ParquetColumn};
+use bristle_scenario::input::{self, Npz, ParquetColumn};
 
 use super::error::RecordingError;
 use super::spec::ColumnName;
@@ -12,6 +12,9 @@ use super::text::Text;
 
 /// Most names of columns in a message.
 const MOST_NAMES: usize = 30;
+
+/// Most columns of an array; each has a name.
+const MOST_WIDTH: u64 = 10_000;
 
 /// A file of columns.
 pub(super) struct Source {
@@ -175,7 +178,7 @@ fn arrays(path: &Path) -> Result<(Vec<String>, Content), RecordingError> {
                 names.push(array.clone());
                 places.push((array, 0, 1));
             }
-            Ok(&[rows, width]) if rows > 0 && width as u64 <= MAX_BYTES / 1024 => {
+            Ok(&[rows, width]) if rows > 0 && width as u64 <= MOST_WIDTH => {
                 names.extend((0..width).map(|k| format!("{array}.{k}")));
                 places.extend((0..width).map(|k| (array.clone(), k, width)));
             }
@@ -192,9 +195,10 @@ fn rows(path: &Path) -> Result<(Vec<String>, Content), RecordingError> {
     let (shape, numbers) = input::npy_numbers(path)?;
     let width = match shape[..] {
         [_] => 1,
-        [_, width] if width > 0 => width,
+        [_, width] if width > 0 && width as u64 <= MOST_WIDTH => width,
         _ => {
-            let reason = format!("an array of shape {shape:?}: expected [rows] or [rows, columns]");
+            let accepted = format!("expected [rows] or [rows, columns], with at most {MOST_WIDTH} columns");
+            let reason = format!("an array of shape {shape:?}: {accepted}");
             return Err(RecordingError::data(path, reason));
         }
     };

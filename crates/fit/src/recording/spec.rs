@@ -149,8 +149,10 @@ pub enum Sign {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Saturated {
-    /// They are not compared.
+    /// They are not compared if they are at its end for certain, which takes noise in all other samples.
     #[default]
+    Auto,
+    /// They are not compared.
     Mask,
     /// They are compared like all others.
     Keep,

@@ -1,4 +1,4 @@
-//! Text files of columns, separated by commas, tabs or semicolons.
+//! Text files of columns, separated by commas, tabs, semicolons or spaces.
 //!
 //! Lines that begin with `#` are comments. The names of the columns are the first row, unless that is of
 //! numbers; then they are in the comment right above it, if that has as many names as there are columns.
@@ -9,8 +9,11 @@ use std::path::Path;
 use bristle_scenario::input::{self, InputError, MAX_BYTES};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-/// Longest file \[byte\]: a number takes two bytes of text at least, and eight in memory.
-const MAX_LENGTH: u64 = MAX_BYTES / 4;
+/// Longest file \[byte\]: the end of a cell takes a byte of text at least, and eight in memory.
+const MAX_LENGTH: u64 = MAX_BYTES / 8;
+
+/// Most columns.
+const MOST_COLUMNS: usize = 10_000;
 
 /// What sensors and programs write where there is no number.
 const MISSING: [&str; 7] = ["", "nan", "na", "n/a", "null", "none", "-"];
@@ -45,7 +48,8 @@ impl Text {
             return Err("is UTF-16: expected text as UTF-8".to_owned());
         }
         let mut comment = &b""[..];
-        let first = text.split(|byte| *byte == b'\n').find(|line| {
+        let mut lines = text.split(|byte| *byte == b'\n');
+        let first = lines.by_ref().find(|line| {
             let is_row = !is_skipped(line);
             if !is_row {
                 comment = line;
@@ -54,14 +58,17 @@ impl Text {
         });
         let Some(first) = first else { return Err("no rows: expected a header and numbers".to_owned()) };
         let separator = *[b'\t', b';', b','].iter().find(|mark| first.contains(mark)).unwrap_or(&b',');
-        let cells = first.split(|byte| *byte == separator).count();
-        if cells == 1 && first.split(u8::is_ascii_whitespace).filter(|cell| number(cell).is_some()).count() > 1 {
-            return Err("columns separated by spaces: expected commas, tabs or semicolons".to_owned());
+        let second = lines.find(|line| !is_skipped(line)).unwrap_or_default();
+        if !first.contains(&separator) && [first, second].into_iter().any(is_spaced) {
+            return Self::new(with_tabs(&text));
         }
         let above = comment.strip_prefix(b"#").map_or(&b""[..], |names| names).to_vec();
         let mut file = Self { text, separator, names: Vec::new(), has_header: false };
         let mut record = ByteRecord::new();
         read(&mut file.reader(&file.text), &mut record)?;
+        if record.len() > MOST_COLUMNS {
+            return Err(format!("{} columns: expected at most {MOST_COLUMNS}", record.len()));
+        }
         file.has_header = record.iter().any(|cell| number(cell).is_none());
         let names = |record: &ByteRecord| record.iter().map(|name| lossy(name).trim().to_owned()).collect();
         file.names = if file.has_header { names(&record) } else { vec![String::new(); record.len()] };
@@ -139,6 +146,30 @@ fn read(reader: &mut Reader<&[u8]>, record: &mut ByteRecord) -> Result<bool, Str
     })
 }
 
+/// The text with one tab for spaces between numbers and names, as `numpy.savetxt` separates them.
+fn with_tabs(text: &[u8]) -> Vec<u8> {
+    let mut tabbed = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let comment = if line.starts_with(b"#") { 1 } else { 0 };
+        tabbed.extend_from_slice(&line[..comment]);
+        let cells = line[comment..].split(u8::is_ascii_whitespace).filter(|cell| !cell.is_empty());
+        for (k, cell) in cells.enumerate() {
+            if k > 0 {
+                tabbed.push(b'\t');
+            }
+            tabbed.extend_from_slice(cell);
+        }
+        tabbed.push(b'\n');
+    }
+    tabbed
+}
+
+/// Whether a line is of numbers with spaces between them.
+fn is_spaced(line: &[u8]) -> bool {
+    let mut cells = line.trim_ascii().split(|byte| *byte == b' ');
+    line.trim_ascii().contains(&b' ') && cells.all(|cell| number(cell).is_some())
+}
+
 /// Whether a line is a comment or empty.
 fn is_skipped(line: &[u8]) -> bool {
     line.starts_with(b"#") || line.is_empty() || line == b"\r"
@@ -175,6 +206,9 @@ mod tests {
             ("\u{feff}# made on Monday\n\n\"t, or time\" , f\n 0.1, 2\n# between\n0.2,3\n", ["t, or time", "f"]),
             ("# t,f\n0.1,2\n0.2,3\n", ["t", "f"]),
             ("# a,b,c\n0.1,2\n0.2,3\n", ["", ""]),
+            ("# t f\n 1.0e-1   2\n 2.0e-1   3\n", ["t", "f"]),
+            ("0.1 2\n\n0.2 3", ["", ""]),
+            ("t  f\n0.1 2\n0.2 3\n", ["t", "f"]),
             ("0.1,2\n0.2,3\n", ["", ""]),
         ] {
             let (found, read) = columns(text, &[0, 1]).unwrap();
@@ -190,7 +224,9 @@ mod tests {
             ("t,f\n1,2\n# c\n\n2,abc\n", "line 5: column `f` has `abc`: expected a number, or nothing"),
             ("t;f\n1;2,5\n", "line 2: column `f` has `2,5`: expected a number with a decimal point"),
             ("t,f\n1,2\n3\n", "line 3: 1 cells: expected 2, as in the first row"),
-            ("1 2\n3 4\n", "columns separated by spaces: expected commas, tabs or semicolons"),
+            ("1 2\n3 x\n", "line 2: column `` has `x`: expected a number, or nothing"),
+            ("normal force\n1 2 3\n", "line 2: 3 cells: expected 2, as in the first row"),
+            (&*",".repeat(10_000), "10001 columns: expected at most 10000"),
             ("# nothing\n\n", "no rows: expected a header and numbers"),
         ] {
             assert_eq!(columns(text, &[1]).unwrap_err(), message, "{text:?}");

@@ -21,8 +21,11 @@ const COLUMNS: &str = "time = { column = \"time\" }
 #[test]
 fn wrong_numbers_are_named_with_their_line() {
     for (line, message) in [
-        ("0.4,5,1,1", "a.csv: line 7: time does not go on, from 0.4 s to 0.4 s: expected times that increase"),
-        ("0.3,5,1,1", "a.csv: line 7: time goes back, from 0.4 s to 0.3 s: expected times that increase"),
+        (
+            "0.4,5,1,1",
+            "a.csv: line 7: time does not go on, from 0.4 s to 0.4 s: expected times that increase, or `rate`",
+        ),
+        ("0.3,5,1,1", "a.csv: line 7: time goes back, from 0.4 s to 0.3 s: expected times that increase, or `rate`"),
         ("0.5,5,1,x", "a.csv: line 7: column `force [N]` has `x`: expected a number, or nothing"),
         ("0.5,5,1", "a.csv: line 7: 3 cells: expected 4, as in the first row"),
     ] {
@@ -149,6 +152,12 @@ fn numbers_that_cannot_be_are_said() {
     let recording = read(&data("tribometer.tsv"), settings).unwrap();
     let said = |start: &str| assert!(recording.notes.iter().any(|n| n.starts_with(start)), "{:?}", recording.notes);
     said("`normal_force` is 5.000e12 N (median of its size): check its unit.");
-    said("`position.x` is 1.0");
+    // 0.2285 mm in these rows, a million times too large.
+    said("`position.x` is 2.285e2 m (from end to end): check its unit.");
     said("Friction is 4.");
+    // Times in s that are said to be in hours.
+    let content = std::fs::read_to_string(data("tribometer.tsv")).unwrap().replacen("Time [s]", "Time", 1);
+    let settings = "time = { column = 0, unit = \"h\" }\ncompare.wrench.fx.column = 3";
+    let recording = read_text("a.tsv", &content, settings).unwrap();
+    assert_eq!(recording.notes, ["Samples are 1.800e1 s apart (median): check the unit of the times."]);
 }

@@ -43,7 +43,8 @@ fn array(shape: &[u64], values: &[f64]) -> Vec<u8> {
     bytes.into_inner()
 }
 
-fn parquet(path: &Path, names: [&str; 4]) {
+/// Writes the rows as Parquet.
+pub fn parquet(path: &Path, names: [&str; 4]) {
     let fields = names.map(|name| format!("REQUIRED DOUBLE {name};")).join(" ");
     let schema = Arc::new(parse_message_type(&format!("message table {{ {fields} }}")).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());
@@ -58,7 +59,8 @@ fn parquet(path: &Path, names: [&str; 4]) {
     writer.close().unwrap();
 }
 
-fn npz(path: &Path, arrays: &[(&str, &[u64], &[f64])]) {
+/// Writes arrays of these names, shapes and numbers.
+pub fn npz(path: &Path, arrays: &[(&str, &[u64], &[f64])]) {
     let mut zip = zip::ZipWriter::new(File::create(path).unwrap());
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     for (name, shape, values) in arrays {

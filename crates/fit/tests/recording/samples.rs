@@ -6,6 +6,10 @@ use crate::{read_text, values};
 
 /// A file of time, normal force, velocity and friction at 1 kHz for 4 s; nothing where `cell` says so.
 fn file(cell: impl Fn(usize, usize, f64) -> Option<f64>) -> String {
+    file_with(cell, noise)
+}
+
+fn file_with(cell: impl Fn(usize, usize, f64) -> Option<f64>, noise: fn(usize) -> f64) -> String {
     let mut text = "t [s],N [N],v [mm/s],F [N]\n".to_owned();
     for k in 0..4000 {
         let t = 1e-3 * k as f64;
@@ -21,7 +25,7 @@ fn file(cell: impl Fn(usize, usize, f64) -> Option<f64>) -> String {
 
 /// Even numbers from -0.1 to 0.1 in no order.
 fn noise(k: usize) -> f64 {
-    0.2 * (((k * 7919) % 10_007) as f64 / 10_007.0 - 0.5)
+    0.2 * (((k as f64 * 12.9898).sin() * 43_758.545_3).rem_euclid(1.0) - 0.5)
 }
 
 const COLUMNS: &str = "time.column = \"t\"
@@ -111,6 +115,15 @@ fn the_end_of_a_range_is_not_compared_unless_asked_for() {
     assert!(note.starts_with("`wrench.fx` stays at 3 N in ") && note.ends_with("`saturated = \"keep\"` keeps them."));
     let kept = read_text("a.csv", &content, &format!("{COLUMNS}compare.wrench.fx.saturated = \"keep\"")).unwrap();
     assert!(values(&kept, "wrench.fx").iter().all(|v| v.is_finite()) && kept.notes.is_empty());
+    // Friction as it is computed, without noise, may stay at its limit: that is said, and compared.
+    let exact = |_: usize, c: usize, v: f64| Some(if c == 3 { v.min(3.0) } else { v });
+    let computed = file_with(exact, |_| 0.0);
+    let recording = read_text("a.csv", &computed, COLUMNS).unwrap();
+    assert!(values(&recording, "wrench.fx").iter().all(|v| v.is_finite()));
+    let [note] = &recording.notes[..] else { panic!("{:?}", recording.notes) };
+    assert!(note.contains("that may be the end of the sensor's range. They are compared;"), "{note}");
+    let masked = read_text("a.csv", &computed, &format!("{COLUMNS}compare.wrench.fx.saturated = \"mask\"")).unwrap();
+    assert!(values(&masked, "wrench.fx").iter().any(|v| v.is_nan()));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Tables of Parquet, as pandas and pyarrow write them: columns of numbers, and of lists of numbers that are
 //! equally long in all rows.
 
+use std::panic::catch_unwind;
 use std::path::Path;
 
 use parquet::basic::Type as Physical;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
@@ -41,6 +42,13 @@ pub struct ParquetColumn {
 /// # Errors
 /// A file that cannot be read, has no rows or too many numbers.
 pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
+    // The library panics at some bytes that no writer makes, as where a page has a dictionary's indices and
+    // no dictionary. It leaves nothing behind that is used again.
+    let damaged = |_| Err(InputError::file(path, "is damaged: expected Parquet, as it is or with Snappy"));
+    catch_unwind(|| columns(path)).unwrap_or_else(damaged)
+}
+
+fn columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
     let failed = |e: ParquetError| InputError::file(path, format!("{e}: expected Parquet, as it is or with Snappy"));
     let file = open(path)?;
     let length = super::length(path, &file)?;
@@ -90,7 +98,7 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
         }
     }
     if columns.is_empty() {
-        return Err(InputError::file(path, "no rows: expected one row a contact"));
+        return Err(InputError::file(path, "no rows: expected one at least"));
     }
     Ok(columns)
 }
@@ -98,7 +106,7 @@ pub fn parquet_columns(path: &Path) -> Result<Vec<ParquetColumn>, InputError> {
 /// Most numbers that may be read from a file of so many bytes, if what it says of itself is within that.
 fn check(metadata: &ParquetMetaData, length: u64) -> Result<u64, String> {
     let chunks = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let sum = |of: &dyn Fn(&parquet::file::metadata::ColumnChunkMetaData) -> i64| {
+    let sum = |of: &dyn Fn(&ColumnChunkMetaData) -> i64| {
         chunks().fold(0u64, |sum, chunk| sum.saturating_add(of(chunk).max(0).unsigned_abs()))
     };
     let limit = |[free, each]: [u64; 2]| free.saturating_add(each.saturating_mul(length));
