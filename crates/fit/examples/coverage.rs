@@ -1,8 +1,8 @@
 //! How often 90 % intervals have the truth: of recordings that are made with random numbers, under white
 //! noise and under noise that is correlated over 0.3 s.
 //!
-//! `cargo run --release -p bristle-fit --example coverage -- 500` prints, for each law and noise, the share of
-//! each unknown in percent, and how often it was held although it can be told.
+//! `cargo run --release -p bristle-fit --example coverage -- 500` prints, for each law and noise, the share
+//! of each unknown in percent, and how often it was held although it can be told.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

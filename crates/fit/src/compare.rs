@@ -14,8 +14,8 @@ pub struct Ranked {
     pub law: String,
     /// rms of the part that was predicted, over that of the best law [-].
     pub held_out_ratio: Option<f64>,
-    /// Akaike's criterion less that of the best law: `n ln(mean square) + 2 k`, `n` the independent samples of
-    /// the best law.
+    /// Akaike's criterion less that of the best law: `n ln(mean square) + 2 k`, `n` the independent samples
+    /// of the best law.
     pub criterion: f64,
     /// Whether the recordings tell it from the best law.
     pub is_told: bool,

@@ -222,9 +222,7 @@ impl FitFile {
         let (mut text, mut lines) = (self.scenario.clone(), 0);
         for (key, value) in needed {
             let mut root = text.parse::<toml_edit::DocumentMut>().ok();
-            let item = root.as_mut().map(|root| {
-                key.split('.').fold(Some(root.as_item()), |item, part| item.and_then(|item| item.get(part)))
-            });
+            let item = root.as_mut().map(|root| key.split('.').try_fold(root.as_item(), |item, part| item.get(part)));
             match item {
                 Some(Some(_)) => {}
                 _ if key.contains('.') => text = change(&text, &format!("{key}={value:?}"))?,

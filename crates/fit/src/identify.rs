@@ -78,8 +78,8 @@ pub fn null_direction(jacobian: &DMatrix<f64>, free: &[usize], unknowns: &[Unkno
         }
         return Some((free[held], partners.into_iter().map(|i| free[i]).collect()));
     }
-    // Gain and delay are numbers that one calibrates; where the contact has numbers that do nearly the same, a
-    // small misfit of the law would be put into them.
+    // Gain and delay are numbers that one calibrates; where the contact has numbers that do nearly the same,
+    // a small misfit of the law would be put into them.
     let is_calibrated = |k: &usize| rank(&unknowns[free[*k]]) <= 1;
     let held = (0..n).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
     Some((free[held], partners(&gram, held).into_iter().map(|i| free[i]).collect()))

@@ -12,6 +12,7 @@ pub mod posterior;
 pub mod recording;
 pub mod report;
 pub mod residuals;
+mod search;
 pub mod trust_region;
 pub mod unknown;
 

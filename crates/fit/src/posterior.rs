@@ -94,7 +94,7 @@ mod tests {
     use crate::trust_region::Linear;
     use nalgebra::DMatrix;
 
-    /// A linear problem, whose density is normal: mean, deviations and correlation are those of the covariance.
+    /// A linear problem, whose density is normal: deviations and correlation are those of the covariance.
     #[test]
     fn samples_of_a_linear_problem_have_its_covariance() {
         let jacobian = DMatrix::from_row_slice(3, 2, &[40.0, 10.0, 0.0, 30.0, 5.0, -5.0]);

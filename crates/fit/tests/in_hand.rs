@@ -20,6 +20,27 @@ const NOISE: [(&str, f64); 6] = [
     ("wrench.tau", 2e-4),
 ];
 
+const FILE: &str = r#"
+step = 1e-3
+patch = { shape = "disc", cells = 3, size = 0.02 }
+friction = { mu_c = 0.8, mu_s_over_mu_c = 1.0, sigma0 = 1e4, sigma1 = 10, sigma2 = 0 }
+body = { kind = "gripper", mass = 0.15, inertia = 5e-4 }
+initial = { pose = [0.0, 0.0, 0.0] }
+inputs = { gravity = [0.0, -9.81] }
+[fit]
+share = 1.0
+starts = 1
+[fit.unknowns]
+"friction.mu_c" = { bounds = [0.2, 2.0] }
+"friction.sigma0" = { bounds = [1e3, 1e5] }
+"body.mass" = {}
+"initial.pose.0" = {}
+"initial.pose.1" = {}
+"wrench.fx.offset" = { own = false }
+"wrench.fy.offset" = { own = false }
+"wrench.tau.offset" = { own = false }
+"#;
+
 /// A grip that loosens for a while.
 fn slide(k: u64) -> Recording {
     let draw = Draw::new(11, k);
@@ -31,7 +52,7 @@ fn slide(k: u64) -> Recording {
     let channel = |name: &str, values: Vec<f64>| Channel { name: name.into(), values, sign: Sign::Plus };
     Recording {
         name: format!("slide {k}"),
-        pieces: vec![0..ROWS],
+        pieces: std::iter::once(0..ROWS).collect(),
         inputs: vec![channel("normal_force", time.iter().map(grip).collect())],
         compared: NOISE.iter().map(|(name, _)| channel(name, vec![0.0; ROWS])).collect(),
         time,
@@ -48,13 +69,7 @@ fn friction_mass_and_centre_of_mass_come_from_twenty_slides() {
         ("initial.pose.0", 0.012),
         ("initial.pose.1", -0.004),
     ];
-    let text = "step = 1e-3\n[patch]\nshape = \"disc\"\ncells = 5\nsize = 0.02\n[friction]\nmu_c = 0.8\nmu_s_over_mu_c = 1.0\n\
-                sigma0 = 1e4\nsigma1 = 10\nsigma2 = 0\n[body]\nkind = \"gripper\"\nmass = 0.15\ninertia = 5e-4\n[initial]\n\
-                pose = [0.0, 0.0, 0.0]\n[inputs]\ngravity = [0.0, -9.81]\n[fit]\nshare = 1.0\nstarts = 2\n[fit.unknowns]\n\
-                \"friction.mu_c\" = { bounds = [0.2, 2.0] }\n\"friction.sigma0\" = { bounds = [1e3, 1e5] }\n\"body.mass\" = {}\n\
-                \"initial.pose.0\" = {}\n\"initial.pose.1\" = {}\n\"wrench.fx.offset\" = { own = false }\n\
-                \"wrench.fy.offset\" = { own = false }\n\"wrench.tau.offset\" = { own = false }\n";
-    let file = FitFile::parse(text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+    let file = FitFile::parse(FILE, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
     let changes: Vec<String> = truth.iter().map(|(path, value)| format!("{path}={value:?}")).collect();
     let needed = [("duration", 1.0), ("inputs.normal_force", 1.0)];
     let scenario = file.scenario(&needed, &changes).unwrap_or_else(|e| panic!("{e}"));

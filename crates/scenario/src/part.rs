@@ -40,11 +40,8 @@ pub fn without_part(text: &str, name: &str, key: &str) -> Result<String, Scenari
         let end = headers.get(i + 1).map_or(text.len(), |next| next.0);
         kept += &text[from..at];
         let region = &text[at..end];
-        if is_part {
-            kept.extend(region.chars().filter(|c| *c == '\n'))
-        } else {
-            kept += region
-        }
+        let lines = || "\n".repeat(region.matches('\n').count());
+        kept += &if is_part { lines() } else { region.to_owned() };
         from = end;
     }
     kept += &text[from..];

@@ -41,7 +41,7 @@ pub fn strokes(draw: &Draw, rows: usize, step: f64) -> Recording {
     let channel = |name: &str, values: Vec<f64>| Channel { name: name.into(), values, sign: Sign::Plus };
     Recording {
         name: "made".into(),
-        pieces: vec![0..rows],
+        pieces: std::iter::once(0..rows).collect(),
         inputs: vec![channel("normal_force", vec![5.0; rows]), channel("position.x", place)],
         compared: vec![channel("wrench.fx", vec![0.0; rows])],
         time,
@@ -53,7 +53,8 @@ pub fn strokes(draw: &Draw, rows: usize, step: f64) -> Recording {
 pub fn file(law: &str, unknowns: &str, more: &str) -> FitFile {
     let text = format!(
         "[patch]\nshape = \"square\"\ncells = 1\nsize = 0.001\n[friction]\nlaw = \"{law}\"\nmu_c = 0.5\n\
-         mu_s_over_mu_c = 1.0\nsigma0 = 1e4\nsigma1 = 0\nsigma2 = 0\n[body]\nkind = \"prescribed\"\n[inputs]\nnormal_force = 5.0\n[fit]\nshare = 1.0\n\
+         mu_s_over_mu_c = 1.0\nsigma0 = 1e4\nsigma1 = 0\nsigma2 = 0\n[body]\nkind = \"prescribed\"\n\
+         [inputs]\nnormal_force = 5.0\n[fit]\nshare = 1.0\n\
          starts = 4\n{more}\n[fit.unknowns]\n{unknowns}\n"
     );
     FitFile::parse(&text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"))
@@ -85,8 +86,11 @@ pub fn fitted(file: &FitFile, recording: &Recording) -> Fit {
     fit(file, std::slice::from_ref(recording), &[], &|_| true).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// A path, and the range of its truth.
+type Ranged = (&'static str, [f64; 2]);
+
 /// Laws with what can be told of them from such strokes: their unknowns, and the range of the truth of each.
-pub const LAWS: [(&str, &[(&str, [f64; 2])]); 4] = [
+pub const LAWS: [(&str, &[Ranged]); 4] = [
     (
         "elasto-plastic",
         &[
