@@ -1,13 +1,14 @@
 //! The command line: parses the arguments, calls one function of the modules below, prints.
 //!
 //! Exit codes: 0 for success, 2 for errors of the user (arguments, scenario, existing output), 1 for errors
-//! of the machine (no adapter, no disk space).
+//! of the machine (no adapter, no disk space), 3 for a fit that has not converged.
 
 mod bench;
 mod changes;
 #[cfg(test)]
 mod documents;
 mod engine;
+mod fit;
 mod help;
 mod info;
 mod interrupt;
@@ -72,6 +73,8 @@ enum Command {
     Torsion(torsion::TorsionArguments),
     /// Say whether contacts with friction hold a load, and how far it may grow: a hand, a foot, a stack.
     Stability(stability::StabilityArguments),
+    /// Identify friction from recordings, and say what they cannot tell.
+    Fit(fit::FitArguments),
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
     /// Compute the paper's figures and tables, as one page that says which claims hold.
@@ -204,6 +207,7 @@ pub fn main() -> ExitCode {
         Command::Margin(margin) => margin.run(),
         Command::Torsion(torsion) => torsion.run(),
         Command::Stability(stability) => stability.run(),
+        Command::Fit(fit) => fit.run(),
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
         Command::Bench(bench) => bench.run(),

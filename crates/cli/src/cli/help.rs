@@ -70,7 +70,7 @@ fn pages(program: Command, out: &Path) -> std::io::Result<()> {
 }
 
 /// Documents: name, what it is about, text.
-const DOCUMENTS: [[&str; 3]; 9] = [
+const DOCUMENTS: [[&str; 3]; 10] = [
     [
         "scenario",
         "the language of scenarios, what a run writes, patches alone, margins",
@@ -88,6 +88,11 @@ const DOCUMENTS: [[&str; 3]; 9] = [
         "batches that are stepped call by call, friction inside other simulators",
         include_str!("../../../../docs/closed-loops.md"),
     ],
+    [
+        "identification",
+        "friction identified from recordings: their columns, and what they can tell",
+        include_str!("../../../../docs/identification.md"),
+    ],
     ["accuracy", "errors against step and tolerance, and their cost", include_str!("../../../../docs/accuracy.md")],
     [
         "benchmarks",
@@ -99,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 9] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 10] = [
+const EXAMPLES: [[&str; 3]; 11] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -117,6 +122,7 @@ const EXAMPLES: [[&str; 3]; 10] = [
     ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../../examples/patch.toml")],
     ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../../examples/hand.toml")],
     ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../../examples/foot.toml")],
+    ["tribometer", "strokes of a slider, for `bristle fit`", include_str!("../../../../examples/tribometer.toml")],
     ["stack", "one brick on another, for `bristle stability`", include_str!("../../../../examples/stack.toml")],
 ];
 

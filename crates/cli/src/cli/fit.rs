@@ -1,0 +1,133 @@
+//! `bristle fit`: friction identified from recordings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::changes::Changes;
+use super::interrupt::INTERRUPTED;
+use super::{Failure, note, print, print_text};
+use bristle_fit::compare::compare;
+use bristle_fit::fit::{Fit, FitError, fit};
+use bristle_fit::{FitFile, report};
+
+/// Exit code of a search that has not converged.
+const NOT_CONVERGED: i32 = 3;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  bristle example tribometer > my.toml
+  bristle fit strokes.tsv --scenario my.toml --out fitted
+  bristle fit strokes.tsv --scenario my.toml --compare lugre,dahl --json
+  bristle fit a.csv b.csv --scenario my.toml --set fit.share=0.7")]
+pub(super) struct FitArguments {
+    /// Recordings: CSV, TSV, NPZ, Parquet or MCAP files.
+    #[arg(required = true)]
+    recordings: Vec<PathBuf>,
+    /// A scenario with the tables `[fit]` (see `bristle docs identification`).
+    #[arg(long, value_name = "FIT.toml")]
+    scenario: PathBuf,
+    #[command(flatten)]
+    changes: Changes,
+    /// Directory of the results: `fit.json`, `residuals.csv`, and `scenario.toml` with the fitted values.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Replace existing results.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Fit these laws, too, and say which one predicts the rest of the recordings best. Of a point contact
+    /// they are its laws.
+    #[arg(long, value_delimiter = ',', value_name = "LAW")]
+    compare: Vec<String>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Print only errors on stderr: not the progress.
+    #[arg(short, long)]
+    quiet: bool,
+    /// CPU threads [default: all].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+fn failure(error: FitError) -> Failure {
+    match error {
+        FitError::Scenario(error) => Failure::of_scenario(error),
+        FitError::Engine(error) => Failure::of_engine(error),
+        error => Failure::of_user(error),
+    }
+}
+
+impl FitArguments {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        super::set_threads(self.threads)?;
+        if let Some(out) = &self.out {
+            let is_there = out.join("fit.json").exists() || (out.exists() && !out.is_dir());
+            if is_there && !self.force {
+                return Err(Failure::of_user(format!(
+                    "--out {}: exists: expected a new name, or `--force`",
+                    out.display()
+                )));
+            }
+        }
+        let file = FitFile::load(&self.scenario, &self.changes.0).map_err(Failure::of_scenario)?;
+        let recordings = file.read(&self.recordings).map_err(failure)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        // Without a handler the program ends all the same. A second signal ends it at once.
+        let _ = ctrlc::set_handler(move || {
+            if asked.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        });
+        let said = std::sync::Mutex::new(String::new());
+        let ask = |what: &str| {
+            let mut said = said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if !self.quiet && *said != what {
+                note(format_args!("{what}"));
+                what.clone_into(&mut said);
+            }
+            !stop.load(Ordering::Relaxed)
+        };
+        let is_point = file.is_point();
+        let changes = |law: &String| {
+            let key = if is_point { "contact.point.law" } else { "friction.law" };
+            vec![format!("{key}={law}")]
+        };
+        let all: Vec<Vec<String>> =
+            if self.compare.is_empty() { vec![Vec::new()] } else { self.compare.iter().map(changes).collect() };
+        let mut fits: Vec<Fit> = Vec::new();
+        for changes in &all {
+            match fit(&file, &recordings, changes, &ask) {
+                Err(FitError::Stopped) if !fits.is_empty() => break,
+                done => fits.push(done.map_err(failure)?),
+            }
+        }
+        let comparison = if self.compare.is_empty() { None } else { compare(&fits) };
+        // The best one is the result.
+        if let Some(best) = comparison.as_ref().and_then(|c| c.laws.first())
+            && let Some(place) = fits.iter().position(|fit| fit.law == best.law)
+        {
+            fits.swap(0, place);
+        }
+        if let Some(out) = &self.out {
+            let failed = |e: std::io::Error| Failure::of_machine(format!("{}: {e}", out.display()));
+            report::write(out, &fits, comparison.as_ref()).map_err(failed)?;
+        }
+        if self.json {
+            print(&report::json_of_all(&fits, comparison.as_ref()).to_string())?;
+        } else {
+            let mut text = report::text(&fits[0]);
+            comparison.iter().for_each(|c| text += &report::text_of(c));
+            fits[0].notes.iter().chain(&fits[0].before).for_each(|n| text += &format!("Note: {n}.\n"));
+            print_text(text.trim_end())?;
+        }
+        if stop.load(Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED);
+        }
+        if fits.iter().any(|fit| !fit.converged) {
+            std::process::exit(NOT_CONVERGED);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! How often 90 % intervals have the truth: of recordings that are made with random numbers, under white
+//! noise and under noise that is correlated over 0.3 s.
+//!
+//! `cargo run --release -p bristle-fit --example coverage -- 500` prints, for each law and noise, the share
+//! of each unknown in percent, and how often it was held although it can be told.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use std::collections::BTreeMap;
+
+fn main() {
+    let count: u64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
+    for correlated in [0.0, 0.3] {
+        let (mut pooled, mut all) = (0, 0);
+        for (law, (name, _)) in common::LAWS.iter().enumerate() {
+            let mut shares: BTreeMap<String, [u32; 3]> = BTreeMap::new();
+            for seed in 0..count {
+                for (path, is_in) in common::covered(law, seed, correlated) {
+                    let share = shares.entry(path).or_default();
+                    share[match is_in {
+                        Some(true) => 0,
+                        Some(false) => 1,
+                        None => 2,
+                    }] += 1;
+                }
+            }
+            for (path, [inside, outside, held]) in shares {
+                let told = inside + outside;
+                (pooled, all) = (pooled + inside, all + told);
+                let percent = 100.0 * f64::from(inside) / f64::from(told.max(1));
+                println!("noise over {correlated} s  {name:20} {path:26} {percent:5.1} % of {told}, held {held}");
+            }
+        }
+        let percent = 100.0 * f64::from(pooled) / f64::from(all.max(1));
+        println!("noise over {correlated} s  all {percent:.1} % of {all}");
+    }
+}

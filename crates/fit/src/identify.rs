@@ -1,0 +1,224 @@
+//! What a recording cannot tell: before the fit by rules about what was done in it, and at the best fit by
+//! directions of the unknowns in which the residuals do not change.
+
+use nalgebra::DMatrix;
+
+use crate::model::Problem;
+use crate::noise::median;
+use crate::report::digits;
+use crate::unknown::{Part, Quantity, Unknown};
+
+/// Unknowns that can change together while the residuals stay.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Direction {
+    /// Their names: the one that is held first.
+    pub unknowns: Vec<String>,
+    /// The value at which the first is held, so that the others can be told.
+    pub held_at: f64,
+    /// What that means, in a sentence.
+    pub sentence: String,
+}
+
+/// Members of a direction have at least this share of its largest component.
+const MEMBER: f64 = 0.1;
+
+/// A direction is null if its 90 % interval is wider than this share of the box of all bounds.
+const WIDE: f64 = 0.5;
+
+/// A number of a sensor is held if so much of the square of its effect is that of other unknowns, too.
+const MIMICKED: f64 = 0.9;
+
+/// In which order unknowns are held: those first that a contact is least often described by.
+fn rank(unknown: &Unknown) -> usize {
+    match (&unknown.quantity, unknown.path()) {
+        (Quantity::Sensor { part: Part::Gain, .. }, _) => 0,
+        (Quantity::Sensor { part: Part::Delay, .. }, _) => 1,
+        (Quantity::Sensor { part: Part::Drift, .. }, _) => 2,
+        (_, "friction.gamma") => 3,
+        (_, "friction.v_s") => 4,
+        (_, "friction.mu_s_over_mu_c" | "friction.mu_s") => 5,
+        (_, "friction.sigma2") => 6,
+        (_, "friction.sigma1") => 7,
+        (_, "friction.s_ba") => 8,
+        (_, path) if path.starts_with("patch.") => 9,
+        (_, "inputs.normal_force") => 10,
+        (Quantity::Sensor { .. }, _) => 11,
+        (_, "friction.mu_c") => 13,
+        _ => 12,
+    }
+}
+
+/// The null direction that is to be removed first, if there is one: which unknown is held, and its partners.
+/// `jacobian` has the residuals over the standard deviation of independent samples, a column each of the
+/// `free` unknowns.
+pub fn null_direction(jacobian: &DMatrix<f64>, free: &[usize], unknowns: &[Unknown]) -> Option<(usize, Vec<usize>)> {
+    let n = free.len();
+    if n == 0 {
+        return None;
+    }
+    let gram = jacobian.tr_mul(jacobian);
+    // An unknown that moves nothing at all, or less than its bounds are apart.
+    let least = (1.645 / WIDE).powi(2);
+    if let Some(k) = (0..n).filter(|k| gram[(*k, *k)] < least).min_by_key(|k| rank(&unknowns[free[*k]])) {
+        return Some((free[k], Vec::new()));
+    }
+    let eigen = gram.clone().symmetric_eigen();
+    let k = eigen.eigenvalues.imin();
+    if eigen.eigenvalues[k] < least {
+        let vector = eigen.eigenvectors.column(k);
+        let most = vector.amax();
+        let members: Vec<usize> = (0..n).filter(|i| vector[*i].abs() >= MEMBER * most).collect();
+        let held = *members.iter().min_by_key(|i| rank(&unknowns[free[**i]]))?;
+        let mut partners = partners(&gram, held);
+        // Beside a number of a sensor it harms nobody to be named.
+        if matches!(unknowns[free[held]].quantity, Quantity::Sensor { .. }) {
+            partners.extend(members.into_iter().filter(|i| *i != held));
+            partners.sort_unstable();
+            partners.dedup();
+        }
+        return Some((free[held], partners.into_iter().map(|i| free[i]).collect()));
+    }
+    // Gain and delay are numbers that one calibrates; where the contact has numbers that do nearly the same,
+    // a small misfit of the law would be put into them.
+    let is_calibrated = |k: &usize| rank(&unknowns[free[*k]]) <= 1;
+    let held = (0..n).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
+    Some((free[held], partners(&gram, held).into_iter().map(|i| free[i]).collect()))
+}
+
+/// Those who are known half as well or worse as long as unknown `held` is not known: by their standard
+/// deviations, with nothing known before but the bounds.
+fn partners(gram: &DMatrix<f64>, held: usize) -> Vec<usize> {
+    let n = gram.nrows();
+    // A uniform distribution between the bounds has the variance 1/12.
+    let known = gram + DMatrix::identity(n, n) * 12.0;
+    let others: Vec<usize> = (0..n).filter(|i| *i != held).collect();
+    let deviations = |precision: DMatrix<f64>| precision.cholesky().map(|c| c.inverse().diagonal().map(f64::sqrt));
+    let beside = deviations(known.clone());
+    let alone = deviations(known.select_rows(&others).select_columns(&others));
+    let Some((beside, alone)) = beside.zip(alone) else { return others };
+    others.iter().enumerate().filter(|(k, i)| beside[**i] > 2.0 * alone[*k]).map(|(_, i)| *i).collect()
+}
+
+/// How much of the square of column `k` other columns explain.
+fn mimicked(gram: &DMatrix<f64>, k: usize) -> f64 {
+    let others: Vec<usize> = (0..gram.nrows()).filter(|i| *i != k).collect();
+    explained(gram, k, &others)
+}
+
+/// How much of the square of column `k` the columns `others` explain.
+fn explained(gram: &DMatrix<f64>, k: usize, others: &[usize]) -> f64 {
+    if others.is_empty() {
+        return 0.0;
+    }
+    let own = gram.select_rows(others).select_columns(others);
+    let cross = gram.select_rows(others).column(k).into_owned();
+    // Columns of others may be dependent; then the rest of them explains as much.
+    let Ok(inverse) = own.pseudo_inverse(1e-12 * gram.diagonal().max()) else { return 0.0 };
+    cross.dot(&(inverse * &cross)) / gram[(k, k)]
+}
+
+/// What a direction means.
+pub fn sentence(held: &Unknown, partners: &[&Unknown], at: f64) -> String {
+    let name = &held.name;
+    let at = digits(at);
+    let list = partners.iter().map(|u| u.name.as_str()).collect::<Vec<_>>().join(", ");
+    match (partners.is_empty(), &held.quantity) {
+        (true, _) => format!("{name} moves nothing in this recording: it is held at {at}"),
+        (false, Quantity::Sensor { part: Part::Gain | Part::Delay, .. }) => {
+            format!("{name} is one direction with {list}: it is held at {at}; only a calibration can tell it")
+        }
+        _ => format!("{name} and {list} are one direction: {name} is held at {at}, the others hold for that alone"),
+    }
+}
+
+/// How fast the contact moved in a recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speeds {
+    /// Median speed of what moves faster than a tenth of the fastest [m/s].
+    pub usual: f64,
+    /// The 5 % and the 95 % quantile of the same [m/s].
+    pub range: [f64; 2],
+    /// Whether the motion turns back.
+    pub turns_back: bool,
+    /// Whether it is turning alone: speeds are in rad/s.
+    pub is_rotation: bool,
+}
+
+/// Speeds by the recorded positions, poses or velocities of a recording; none if it has none.
+pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
+    let recording = &problem.repeated[recording].recording;
+    let of = |name: &str| {
+        let all = recording.inputs.iter().chain(&recording.compared);
+        all.filter(|c| c.name == name).map(|c| &c.values).next()
+    };
+    let differences = |values: &Vec<f64>| -> Vec<f64> {
+        values.windows(2).zip(recording.time.windows(2)).map(|(v, t)| (v[1] - v[0]) / (t[1] - t[0])).collect()
+    };
+    let velocity = |axis: usize| {
+        let twist = ["twist.vx", "twist.vy", "twist.w"][axis];
+        let places = [["position.x", "pose.x"], ["position.y", "pose.y"], ["position.theta", "pose.theta"]][axis];
+        of(twist).cloned().or_else(|| of(places[0]).or_else(|| of(places[1])).map(differences))
+    };
+    let [vx, vy, w] = [0, 1, 2].map(velocity);
+    let is_rotation = vx.is_none() && vy.is_none();
+    let parts: Vec<Vec<f64>> = if is_rotation { vec![w?] } else { [vx, vy].into_iter().flatten().collect() };
+    let n = parts.iter().map(Vec::len).min()?;
+    let speed = |i: usize| parts.iter().map(|p| p[i] * p[i]).sum::<f64>().sqrt();
+    let mut all: Vec<f64> = (0..n).map(speed).filter(|s| s.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    let fast = *all.get(all.len().checked_sub(1)? * 98 / 100)?;
+    let moving: Vec<f64> = all.into_iter().filter(|s| *s > 0.1 * fast && *s > 0.0).collect();
+    let at = |share: f64| moving.get(((moving.len() as f64 - 1.0) * share) as usize).copied();
+    let turns_back = parts.iter().any(|p| {
+        let [up, down] = [p.iter().any(|v| *v > 0.3 * fast), p.iter().any(|v| *v < -0.3 * fast)];
+        up && down
+    });
+    Some(Speeds { usual: median(moving.clone()), range: [at(0.05)?, at(0.95)?], turns_back, is_rotation })
+}
+
+/// What the recordings cannot tell by what was done in them, in sentences.
+pub fn beforehand(problem: &Problem<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    let has = |path: &str| problem.unknowns.iter().any(|u| u.path() == path);
+    let has_part = |part: Part| {
+        problem.unknowns.iter().find(|u| matches!(&u.quantity, Quantity::Sensor { part: own, .. } if *own == part))
+    };
+    let listed = |paths: &[&str]| {
+        let some: Vec<&str> = paths.iter().copied().filter(|path| has(path)).collect();
+        (!some.is_empty()).then(|| some.join(", "))
+    };
+    let known: Vec<Speeds> = (0..problem.repeated.len()).filter_map(|r| speeds(problem, r)).collect();
+    let is_free = problem.scenario.first().contact.body.free().is_some();
+    if !known.is_empty() && !is_free {
+        let low = known.iter().map(|s| s.range[0]).fold(f64::INFINITY, f64::min);
+        let high = known.iter().map(|s| s.range[1]).fold(0.0, f64::max);
+        let unit = if known[0].is_rotation { "rad/s" } else { "m/s" };
+        if high < 3.0 * low
+            && let Some(list) =
+                listed(&["friction.v_s", "friction.mu_s_over_mu_c", "friction.gamma", "friction.sigma2"])
+        {
+            all.push(format!(
+                "it slides at {low:.3e} to {high:.3e} {unit} alone: that shows the sliding friction at this speed, not \
+                 how it depends on the speed ({list})"
+            ));
+        }
+        if known.iter().all(|s| !s.turns_back)
+            && let Some(list) = listed(&["friction.sigma0", "friction.sigma1", "friction.s_ba"])
+        {
+            all.push(format!("the motion never turns back: only its first start can show {list}"));
+        }
+    }
+    let contact = ["friction.mu_c", "friction.sigma0", "friction.sigma1", "friction.sigma2"];
+    let forces_alone =
+        problem.repeated.iter().all(|r| r.recording.compared.iter().all(|c| c.name.starts_with("wrench.")));
+    if let (Some(gain), Some(list), true) = (has_part(Part::Gain), listed(&contact), forces_alone && !is_free) {
+        all.push(format!("{} is one direction with {list} together: forces alone cannot tell it", gain.name));
+    }
+    if let (Some(delay), true) = (has_part(Part::Delay), has("friction.sigma1")) {
+        all.push(format!("{} is nearly one direction with friction.sigma1: both lead or lag the force", delay.name));
+    }
+    if let (true, true, Some(list)) = (has("inputs.normal_force"), forces_alone && !is_free, listed(&contact)) {
+        all.push(format!("inputs.normal_force is one direction with {list} together: forces show their products"));
+    }
+    all
+}

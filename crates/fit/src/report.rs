@@ -1,0 +1,168 @@
+//! A fit as JSON, as text, and as files.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+
+use bristle_data::disk::appear;
+use serde_json::{Value, json};
+
+use crate::compare::Comparison;
+use crate::fit::{Estimate, Fit, Posterior};
+use crate::residuals::Channel;
+
+/// JSON has no infinity and no NaN.
+fn finite(v: f64) -> Value {
+    if v.is_finite() { json!(v) } else { Value::Null }
+}
+
+/// What a fit says, for programs.
+pub fn json(fit: &Fit) -> Value {
+    let noise = |c: &Channel| {
+        json!({
+            "recording": c.recording,
+            "quantity": c.name,
+            "sensor": finite(c.sensor),
+            "repeatability": c.repeatability.map(finite),
+            "residual": finite(c.residual),
+            "correlated": finite(c.correlated),
+            "normal_force": c.normal_force.map(finite),
+        })
+    };
+    let held_out = |c: &Channel| {
+        c.held_out.map(|rms| {
+            json!({
+                "recording": c.recording,
+                "quantity": c.name,
+                "rms": finite(rms),
+                "fitted_rms": finite(c.residual),
+                "ratio": finite(rms / c.residual),
+                "share_of_normal_force": c.normal_force.map(|n| finite(rms / n)),
+            })
+        })
+    };
+    json!({
+        "law": fit.law,
+        "parameters": fit.estimates,
+        "noise": fit.channels.iter().map(noise).collect::<Vec<_>>(),
+        "held_out": fit.channels.iter().filter_map(held_out).collect::<Vec<_>>(),
+        "misfit": fit.misfit,
+        "directions": fit.directions,
+        "before": fit.before,
+        "notes": fit.notes,
+        "independent_samples": finite(fit.effective),
+        "converged": fit.converged,
+        "seconds": fit.seconds,
+    })
+}
+
+/// What all fits say: the best one, and all of them.
+pub fn json_of_all(fits: &[Fit], comparison: Option<&Comparison>) -> Value {
+    let mut all = json(&fits[0]);
+    if let Some(comparison) = comparison {
+        all["compare"] = json!(comparison);
+        all["laws"] = fits.iter().map(json).collect();
+    }
+    all
+}
+
+/// A number with four significant digits.
+pub fn digits(v: f64) -> String {
+    let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
+    let is_plain = rounded == 0.0 || (1e-3..1e7).contains(&rounded.abs());
+    if is_plain { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+/// What the data say of an unknown.
+fn interval(e: &Estimate) -> String {
+    let [low, high] = [digits(e.low), digits(e.high)];
+    match e.closed {
+        [false, false] if e.held => "held: cannot be told".to_owned(),
+        [true, true] => format!("{low} to {high}"),
+        [false, true] => format!("below {high}"),
+        [true, false] => format!("above {low}"),
+        [false, false] => "cannot be told".to_owned(),
+    }
+}
+
+/// What a fit says, for people.
+pub fn text(fit: &Fit) -> String {
+    let mut out = format!("Law: {}\n", fit.law);
+    let width = fit.estimates.iter().map(|e| e.name.len()).max().unwrap_or(0).max(7);
+    let mut line = |text: String| {
+        let _ = writeln!(out, "{}", text.trim_end());
+    };
+    line(format!("  {:width$}  {:>10}  90 % interval", "unknown", "value"));
+    for e in &fit.estimates {
+        let mark = if e.identifiable || e.held || e.closed != [true; 2] { "" } else { "  not alone" };
+        let note = if e.note.is_empty() { String::new() } else { format!("  ({})", e.note) };
+        line(format!("  {:width$}  {:>10}  {}{mark}{note}", e.name, digits(e.value), interval(e)));
+    }
+    for c in &fit.channels {
+        let share = |v: f64| c.normal_force.map_or(String::new(), |n| format!(" ({:.4} of the normal force)", v / n));
+        line(format!("{} of {}:", c.name, c.recording));
+        line(format!("  residual of the fitted part  {}{}", digits(c.residual), share(c.residual)));
+        if let Some(rest) = c.held_out {
+            line(format!("  of the predicted rest        {}{}", digits(rest), share(rest)));
+        }
+        if let Some(repeat) = c.repeatability {
+            line(format!("  repeatability of periods     {}{}", digits(repeat), share(repeat)));
+        }
+        line(format!("  noise of the sensor          {}{}", digits(c.sensor), share(c.sensor)));
+    }
+    for direction in &fit.directions {
+        line(format!("Cannot be told: {}.", direction.sentence));
+    }
+    fit.misfit.iter().for_each(|misfit| line(format!("Misfit: {}.", misfit.sentence)));
+    if !fit.converged {
+        line("NOT CONVERGED: the numbers above are the best that were found.".to_owned());
+    }
+    out
+}
+
+/// What a comparison says, for people.
+pub fn text_of(comparison: &Comparison) -> String {
+    let mut out = format!("{}.\n", comparison.sentence);
+    for law in &comparison.laws {
+        let ratio = law.held_out_ratio.map_or(String::new(), |r| format!("rms of the rest x {r:.2}, "));
+        let _ = writeln!(out, "  {:20} {ratio}criterion {:+.0}", law.law, law.criterion);
+    }
+    out
+}
+
+/// Writes `fit.json`, `residuals.csv` and `scenario.toml` of the first fit into the directory `dir`, and its
+/// samples as `posterior.csv` and `posterior.toml`; each of them appears as a whole.
+///
+/// # Errors
+/// The disk.
+pub fn write(dir: &Path, fits: &[Fit], comparison: Option<&Comparison>) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let fit = &fits[0];
+    appear(&dir.join("residuals.csv"), |file| {
+        let mut out = csv::Writer::from_writer(io::BufWriter::new(file));
+        out.write_record(["recording", "quantity", "time", "measured", "model", "fitted"])?;
+        for c in &fit.channels {
+            for i in (0..c.model.len()).filter(|i| c.model[*i].is_finite()) {
+                let numbers = [c.time[i], c.measured[i], c.model[i]].map(|x| x.to_string());
+                let [time, measured, model] = &numbers;
+                let part = if i < c.fitted { "1" } else { "0" };
+                out.write_record([&c.recording, &c.name, time, measured, model, part])?;
+            }
+        }
+        out.flush()
+    })?;
+    appear(&dir.join("scenario.toml"), |file| file.write_all(fit.scenario.as_bytes()))?;
+    if let Some(posterior) = &fit.posterior {
+        appear(&dir.join(Posterior::FILE), |file| {
+            let mut out = csv::Writer::from_writer(io::BufWriter::new(file));
+            out.write_record(&posterior.names)?;
+            for row in &posterior.rows {
+                out.write_record(row.iter().map(|x| format!("{x:?}")))?;
+            }
+            out.flush()
+        })?;
+        appear(&dir.join("posterior.toml"), |file| file.write_all(posterior.scenario.as_bytes()))?;
+    }
+    let text = serde_json::to_string_pretty(&json_of_all(fits, comparison))?;
+    appear(&dir.join("fit.json"), |file| writeln!(file, "{text}"))
+}

@@ -1,0 +1,174 @@
+//! What is left between the recordings and the fitted model: sensor noise, repeatability, residual, what was
+//! held out, and where the model misses in a way that noise would not.
+
+use bristle::error::EngineError;
+
+use crate::model::{Problem, Reach};
+use crate::noise::{Autoregression, median, period, repeatability, rms, sensor_noise};
+
+/// A compared quantity of a recording.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Channel {
+    /// The recording.
+    pub recording: String,
+    /// The quantity.
+    pub name: String,
+    /// The sensor's noise, by second differences \[SI\].
+    pub sensor: f64,
+    /// How well periods repeat, if the recording is periodic \[SI\].
+    pub repeatability: Option<f64>,
+    /// rms of model less measurement in the fitted part \[SI\].
+    pub residual: f64,
+    /// The same in the part that was predicted, if there is one \[SI\].
+    pub held_out: Option<f64>,
+    /// The mean normal force, of a force \[N\].
+    pub normal_force: Option<f64>,
+    /// Time after which residuals are no longer correlated, to 1/e \[s\].
+    pub correlated: f64,
+    /// Model and measurement of each sample; NaN where nothing is compared.
+    #[serde(skip)]
+    pub model: Vec<f64>,
+    /// See `model`.
+    #[serde(skip)]
+    pub measured: Vec<f64>,
+    /// Number of samples that were fitted.
+    #[serde(skip)]
+    pub fitted: usize,
+    /// Sample times \[s\].
+    #[serde(skip)]
+    pub time: Vec<f64>,
+}
+
+impl Channel {
+    /// Model less measurement of the samples of a range.
+    pub fn errors(&self, of: std::ops::Range<usize>) -> Vec<f64> {
+        let pairs = self.model[of.clone()].iter().zip(&self.measured[of]);
+        pairs.map(|(a, b)| a - b).filter(|e| e.is_finite()).collect()
+    }
+}
+
+/// A way in which the model misses.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Misfit {
+    /// The quantity.
+    pub channel: String,
+    /// What the residual depends on.
+    pub on: &'static str,
+    /// Share of the residual's square that the dependence explains [-].
+    pub share: f64,
+    /// In a sentence.
+    pub sentence: String,
+}
+
+/// The compared quantities at a point, over whole recordings.
+///
+/// # Errors
+/// An engine that fails.
+pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, EngineError> {
+    let mut all = Vec::new();
+    for (r, repeated) in problem.repeated.iter().enumerate() {
+        let Some(predicted) = problem.predict(point, r, Reach::All)? else { continue };
+        let recording = &repeated.recording;
+        let step = median(recording.time.windows(2).map(|t| t[1] - t[0]).collect());
+        let force = recording.inputs.iter().find(|c| c.name == "normal_force");
+        let constant = problem.scenario.first().contact.inputs.normal_force.value(0.0);
+        for (c, (model, channel)) in predicted.into_iter().zip(&recording.compared).enumerate() {
+            let masked = |x: f64, i: usize| if repeated.counts(c, i) { x } else { f64::NAN };
+            let model: Vec<f64> = model.into_iter().enumerate().map(|(i, x)| masked(x, i)).collect();
+            let measured: Vec<f64> = (0..model.len()).map(|i| masked(repeated.measured(c, i), i)).collect();
+            let fitted = repeated.fitted;
+            let mut of = Channel {
+                recording: recording.name.clone(),
+                name: channel.name.clone(),
+                sensor: sensor_noise(&measured),
+                repeatability: None,
+                residual: 0.0,
+                held_out: None,
+                normal_force: channel
+                    .name
+                    .starts_with("wrench.f")
+                    .then(|| force.map_or(constant, |f| f.values.iter().sum::<f64>() / f.values.len().max(1) as f64)),
+                correlated: 0.0,
+                time: recording.time.clone(),
+                model,
+                measured,
+                fitted,
+            };
+            let errors = of.errors(0..fitted);
+            of.correlated = Autoregression::of(&errors, 0.0).correlation_time() * step;
+            of.residual = rms(errors.into_iter());
+            let rest = of.errors(fitted..of.model.len());
+            of.held_out = (!rest.is_empty()).then(|| rms(rest.into_iter()));
+            let finite: Vec<f64> = of.measured.iter().copied().filter(|v| v.is_finite()).collect();
+            of.repeatability = period(&finite).map(|period| repeatability(&finite, period));
+            all.push(of);
+        }
+    }
+    Ok(all)
+}
+
+/// Number of groups in which residuals are compared.
+const GROUPS: usize = 8;
+
+/// Share of the square of `errors` that the means of groups explain, which values of `by` that are alike
+/// form.
+fn explained(errors: &[f64], by: &[f64]) -> f64 {
+    let mut order: Vec<usize> = (0..errors.len()).filter(|i| errors[*i].is_finite() && by[*i].is_finite()).collect();
+    order.sort_by(|a, b| by[*a].total_cmp(&by[*b]));
+    let n = order.len();
+    let mean = order.iter().map(|i| errors[*i]).sum::<f64>() / n.max(1) as f64;
+    let whole: f64 = order.iter().map(|i| (errors[*i] - mean).powi(2)).sum();
+    let of_group = |g: usize| {
+        let group = &order[g * n / GROUPS..(g + 1) * n / GROUPS];
+        let own = group.iter().map(|i| errors[*i]).sum::<f64>() / group.len().max(1) as f64;
+        group.len() as f64 * (own - mean).powi(2)
+    };
+    if whole > 0.0 { (0..GROUPS).map(of_group).sum::<f64>() / whole } else { 0.0 }
+}
+
+/// Where the model misses: what residuals depend on, beyond what noise of their correlation would show.
+pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
+    let mut all = Vec::new();
+    for channel in channels {
+        let n = channel.fitted;
+        let errors: Vec<f64> = (0..n).map(|i| channel.model[i] - channel.measured[i]).collect();
+        let finite: Vec<f64> = errors.iter().copied().filter(|e| e.is_finite()).collect();
+        let process = Autoregression::of(&finite, 0.0);
+        let effective = process.effective(finite.len());
+        let recording = problem.repeated.iter().map(|r| &r.recording).find(|r| r.name == channel.recording);
+        let path = recording.and_then(|r| r.inputs.iter().find(|c| c.name.starts_with("position.")));
+        let velocity: Option<Vec<f64>> = path.map(|p| {
+            let of = |i: usize| p.values[i] - p.values[i.max(1) - 1];
+            (0..n).map(of).collect()
+        });
+        let mut causes: Vec<(&'static str, Vec<f64>)> =
+            vec![("the force", channel.model[..n].to_vec()), ("the time", channel.time[..n].to_vec())];
+        if let (Some(velocity), Some(path)) = (velocity, path) {
+            causes.push(("the direction", velocity.iter().map(|v| v.signum()).collect()));
+            causes.push(("the velocity", velocity));
+            causes.push(("the position", path.values[..n].to_vec()));
+        }
+        // Groups of independent samples would explain (GROUPS - 1)/effective by chance.
+        let chance = (GROUPS as f64 - 1.0) / effective.max(GROUPS as f64);
+        let step = if channel.time.len() > 1 { channel.time[1] - channel.time[0] } else { 0.0 };
+        if channel.correlated > 3.0 * step && channel.residual > 2.0 * channel.sensor {
+            let sentence = format!(
+                "{}: the residual is {:.1} times the sensor's noise and correlated over {:.2} s: the law has a \
+                 structure that differs from the contact's",
+                channel.name,
+                channel.residual / channel.sensor.max(f64::MIN_POSITIVE),
+                channel.correlated
+            );
+            all.push(Misfit { channel: channel.name.clone(), on: "itself", share: 1.0, sentence });
+        }
+        for (on, by) in causes {
+            let share = explained(&errors, &by);
+            if share > (3.0 * chance).max(0.1) {
+                let percent = 100.0 * share;
+                let sentence = format!("{}: {on} explains {percent:.0} % of the residual", channel.name);
+                all.push(Misfit { channel: channel.name.clone(), on, share, sentence });
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,104 @@
+//! Directions that a recording cannot tell are named, and held; the rest is told.
+
+mod common;
+
+use bristle::random::Draw;
+use bristle_fit::fit::{Estimate, Fit};
+use bristle_fit::recording::Recording;
+use common::{file, fitted, noise, strokes, with_force};
+
+const STEP: f64 = 0.02;
+
+fn of<'f>(fit: &'f Fit, name: &str) -> &'f Estimate {
+    fit.estimates.iter().find(|e| e.name == name).unwrap_or_else(|| panic!("{name}"))
+}
+
+/// Whether one direction has all these names.
+fn named(fit: &Fit, names: &[&str]) -> bool {
+    fit.directions.iter().any(|d| names.iter().all(|name| d.unknowns.iter().any(|u| u == name)))
+}
+
+/// The fit of `unknowns` to what a contact with the numbers `truth` would do.
+fn planted(unknowns: &[&str], truth: &[(&str, f64)], recording: Recording) -> Fit {
+    let table: String = unknowns.iter().map(|path| format!("\"{path}\" = {{}}\n")).collect();
+    let file = file("elasto-plastic", &table, "");
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), recording.time.len(), STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let fit = fitted(&file, &with_force(&file, recording, truth, 0.05, &noise));
+    println!("{}", bristle_fit::report::text(&fit));
+    fit
+}
+
+/// Strokes of one speed [m/s], 1 s each.
+fn one_speed(speed: f64, rows: usize) -> Recording {
+    let mut recording = strokes(&Draw::new(1, 0), rows, STEP);
+    let place = |k: usize| {
+        let (stroke, within) = (k / 50, (k % 50) as f64 * STEP);
+        if stroke.is_multiple_of(2) { speed * within } else { speed * (1.0 - within) }
+    };
+    recording.inputs[1].values = (0..rows).map(place).collect();
+    recording
+}
+
+#[test]
+fn the_gain_of_the_sensor_is_one_direction_with_what_makes_force() {
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let unknowns = ["friction.mu_c", "friction.sigma0", "wrench.fx.gain"];
+    let fit = planted(&unknowns, &truth, strokes(&Draw::new(3, 0), 1500, STEP));
+    assert!(named(&fit, &["wrench.fx.gain", "friction.mu_c", "friction.sigma0"]), "{:?}", fit.directions);
+    assert!(!of(&fit, "wrench.fx.gain").identifiable && of(&fit, "wrench.fx.gain").value == 1.0);
+    let mu = of(&fit, "friction.mu_c");
+    assert!(mu.low < 0.4 && 0.4 < mu.high && mu.high - mu.low < 0.02, "{mu:?}");
+    assert!(fit.before.iter().any(|b| b.contains("wrench.fx.gain")));
+}
+
+#[test]
+fn a_normal_force_that_is_not_known_is_one_direction_with_the_coefficient() {
+    let mut recording = strokes(&Draw::new(3, 0), 1500, STEP);
+    recording.inputs.remove(0);
+    let unknowns = ["friction.mu_c", "friction.sigma0", "inputs.normal_force"];
+    let fit = planted(&unknowns, &[("friction.mu_c", 0.4), ("inputs.normal_force", 4.0)], recording);
+    assert!(named(&fit, &["inputs.normal_force", "friction.mu_c"]), "{:?}", fit.directions);
+    assert!(!of(&fit, "friction.mu_c").identifiable && !of(&fit, "inputs.normal_force").identifiable);
+}
+
+#[test]
+fn one_speed_shows_the_sliding_friction_and_not_its_parts() {
+    let unknowns = ["friction.mu_c", "friction.mu_s_over_mu_c", "friction.v_s", "friction.sigma0"];
+    let truth = [("friction.mu_c", 0.4), ("friction.mu_s_over_mu_c", 1.3), ("friction.v_s", 1e-2)];
+    let fit = planted(&unknowns, &truth, one_speed(1e-3, 1500));
+    for name in &unknowns[..3] {
+        assert!(!of(&fit, name).identifiable, "{name}");
+    }
+    assert!(of(&fit, "friction.sigma0").identifiable);
+    let sliding = of(&fit, "sliding_friction");
+    let true_one = 0.4 * (1.0 + 0.3 * (-0.01f64).exp());
+    assert!(sliding.low < true_one && true_one < sliding.high && sliding.high - sliding.low < 0.02, "{sliding:?}");
+    assert!(fit.before.iter().any(|b| b.contains("friction.v_s")), "{:?}", fit.before);
+}
+
+#[test]
+fn an_unknown_that_the_law_does_not_have_moves_nothing() {
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma1\" = {}\n";
+    let file = file("dahl", table, "");
+    let recording = strokes(&Draw::new(3, 0), 1000, STEP);
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1000, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let fit = fitted(&file, &with_force(&file, recording, &[("friction.mu_c", 0.4)], 0.0, &noise));
+    assert!(named(&fit, &["friction.sigma1"]) && of(&fit, "friction.sigma1").held);
+    assert!(of(&fit, "friction.mu_c").identifiable && of(&fit, "friction.sigma0").identifiable);
+    assert!(fit.converged);
+}
+
+/// Small strokes below break-away show the stiffness; of the coefficient only that it is above what was
+/// needed.
+#[test]
+fn strokes_that_do_not_break_away_give_a_lower_limit() {
+    let mut recording = one_speed(1e-5, 1500);
+    recording.inputs[0].values.fill(5.0);
+    // 10 um at 1e4/m: a tenth of the normal force, which is below 0.9 x 0.5.
+    let fit =
+        planted(&["friction.mu_c", "friction.sigma0"], &[("friction.mu_c", 0.5), ("friction.s_ba", 0.9)], recording);
+    let mu = of(&fit, "friction.mu_c");
+    assert!(!mu.identifiable && mu.closed == [true, false] && (0.1..=0.15).contains(&mu.low), "{mu:?}");
+    let sigma0 = of(&fit, "friction.sigma0");
+    assert!(sigma0.low < 1e4 && 1e4 < sigma0.high && sigma0.identifiable, "{sigma0:?}");
+}
