@@ -564,3 +564,95 @@ fn trajectories_are_those_of_the_engine() {
         assert!(error < 2e-3, "case {k}: {error:e}");
     }
 }
+
+/// One cell under 1 N that moves with `vx` [m/s] from a bent bristle, sampled after ten steps of a millisecond.
+fn one_cell(friction: Friction, vx: f64, zeta: f64) -> Contact {
+    let patch = Patch::from_pressure(Grid::new(1, 1, 0.01, 0.01).unwrap(), &[1.0]).unwrap();
+    Contact {
+        patch: Arc::new(patch),
+        model: Model::Distributed,
+        friction: Friction { sigma0: 1e3, sigma1: 0.0, sigma2: 0.0, v_s: 1e-5, ..friction },
+        body: Body::prescribed(Twist::new(vx, 0.0, 0.0)),
+        inputs: Inputs::default(),
+        initial: Initial { bristles: Bristles::States(vec![[zeta, 0.0]]), ..Initial::default() },
+    }
+}
+
+/// Force along x at the end, and its derivative.
+fn force(contact: Contact, with: &Sensitivity) -> [f64; 2] {
+    let plan = Plan::new(0.01, 1e-3, 0.01).unwrap();
+    let (out, by) = Cpu::new().sensitivities(&[contact], &plan, std::slice::from_ref(with)).unwrap();
+    [out.wrench[1].fx, by.wrench[by.at(0, 1, 0)][0]]
+}
+
+#[test]
+fn at_a_kink_the_derivative_is_that_of_a_side_or_at_rest_their_mean() {
+    // A spring on a slider that comes to its limit just at the end: it sticks under a larger coefficient, and
+    // has slid under a smaller one.
+    let with = Sensitivity::over("friction.mu_c");
+    let under = |mu: f64| {
+        let friction = Friction { law: Law::ViscoelastoPlastic, mu_c: mu, mu_s: mu, ..Friction::default() };
+        force(one_cell(friction, 1e-3, 0.0), &with)
+    };
+    let limit = -under(1.0)[0];
+    assert!((limit - 0.01).abs() < 1e-12, "{limit}");
+    let [left, right] = [-1e-6, 1e-6].map(|d| (under(limit + d)[0] - under(limit)[0]) / d);
+    assert!((left + 1.0).abs() < 1e-6 && right.abs() < 1e-6, "{left} {right}");
+    assert_eq!([under(limit * (1.0 + 1e-9))[1], under(limit * (1.0 - 1e-9))[1]], [0.0, -1.0]);
+    assert!([0.0, -1.0].contains(&under(limit)[1]));
+
+    // A bent LuGre bristle at rest gives way to motion either way.
+    let with = Sensitivity::along("inputs.twist.vx", 1.0.into());
+    let moving = |vx: f64| {
+        let friction = Friction { law: Law::LuGre, mu_c: 1.0, mu_s: 1.0, ..Friction::default() };
+        force(one_cell(friction, vx, 0.4), &with)
+    };
+    let [left, right] = [-1e-9, 1e-9].map(|d| (moving(d)[0] - moving(0.0)[0]) / d);
+    // The bristle is dragged along by 10 per m/s, and gives way by 4.
+    assert!((left + 14.0).abs() < 1e-4 && (right + 6.0).abs() < 1e-4, "{left} {right}");
+    assert!((moving(0.0)[1] + 10.0).abs() < 1e-9, "{}", moving(0.0)[1]);
+}
+
+/// The map of a grid may follow the normal force, as long as no derivative over that force is asked for.
+#[test]
+fn maps_that_follow_the_force_keep_the_derivatives_of_their_bristles() {
+    for k in [0, 1, 2, 44] {
+        let mut case = Case::new(k);
+        let rule = bristle::patch::Hertz { radius: 1.5, exponent: bristle::patch::Exponent::Fixed(2.0) };
+        case.contact.patch = Arc::new(Patch::hertz(*case.contact.patch.grid(), rule, 1.0).unwrap());
+        case.contact.model = Model::Distributed;
+        case.contact.inputs.remap_every = Some(2e-3);
+        let names = ["friction.mu_c", "friction.sigma0", "initial.pose.0"];
+        let with = names.map(Sensitivity::over);
+        let (out, by) = Cpu::new().sensitivities(&[case.build()], &plan(), &with).unwrap();
+        for (p, size) in [(0, 1.0), (1, case.contact.friction.sigma0), (2, 0.01)] {
+            let found = derivative(&out, &by, p);
+            let (wanted, estimate) = quotient(&case, &with[p], size, &vec![0.0; found.len()]);
+            let error = distance(&found, &wanted, &wanted);
+            assert!(error < 1e-7_f64.max(5.0 * estimate) && error < 1e-5, "case {k}, {}: {error:e}", names[p]);
+        }
+    }
+}
+
+/// Where a tolerance chooses the steps, derivatives come near to those of short fixed steps.
+#[test]
+fn steps_of_a_tolerance_give_the_derivatives_of_short_steps() {
+    for k in [0, 1, 4, 5, 8, 9, 20, 24] {
+        let case = Case::new(k);
+        let with = [Sensitivity::over("friction.mu_c"), Sensitivity::over("initial.pose.0")];
+        let of = |plan: &Plan| {
+            let (out, by) = Cpu::new().sensitivities(&[case.build()], plan, &with).unwrap();
+            assert_eq!(out.status[0].word(), 0);
+            [0, 1].map(|p| derivative(&out, &by, p))
+        };
+        let short = of(&Plan { step: 2e-5, ..plan() });
+        let chosen = of(&plan().with_tolerance(1e-7).unwrap());
+        let long = of(&plan());
+        for (p, (chosen, short)) in chosen.iter().zip(&short).enumerate() {
+            let error = distance(chosen, short, short);
+            assert!(error < 2e-3, "case {k}, {}: {error:e}, of steps of 2e-4 s {:e}", with[p].name, {
+                distance(&long[p], short, short)
+            });
+        }
+    }
+}

@@ -95,14 +95,15 @@ fn commit_cells<R: Real, L: Law>(
     shared: &Shared,
     tangents: &mut [BaseTangents<R>],
 ) {
-    let (st, u) = (st.splat::<R>(), u.map(R::splat));
+    let (st, u) = (st.splat::<R>(), [R::splat(u[0]), R::splat(u[1]), R::splat(u[2])]);
     let rest = R::splat(1.0) - st.extrapolation;
     for (i, group) in tangents.iter_mut().enumerate() {
         let (x, y) = (cells.x[i], cells.y[i]);
         let of = partials::<R, L>(k, &st, [x, y], u, [cells.zx[i], cells.zy[i]]);
         for (j, base) in group.iter_mut().enumerate().take(shared.count) {
             let (dz, _) = state::<R>(&of, &st, [x, y], *base, shared, j);
-            *base = [0, 1].map(|c| rest.fma(base[c], st.extrapolation * dz[c]));
+            base[0] = rest.fma(base[0], st.extrapolation * dz[0]);
+            base[1] = rest.fma(base[1], st.extrapolation * dz[1]);
         }
     }
 }
@@ -116,7 +117,7 @@ fn evaluate_cells<R: Real, L: Law>(
     shared: &Shared,
     tangents: &[BaseTangents<R>],
 ) -> [[f64; 3]; TANGENTS] {
-    let (st, u) = (st.splat::<R>(), u.map(R::splat));
+    let (st, u) = (st.splat::<R>(), [R::splat(u[0]), R::splat(u[1]), R::splat(u[2])]);
     let zero = R::splat(0.0);
     let more = R::splat(1.0) + st.damping;
     let mut sums = [[zero; 3]; TANGENTS];
@@ -125,16 +126,18 @@ fn evaluate_cells<R: Real, L: Law>(
         let base = [cells.zx[i], cells.zy[i]];
         let of = partials::<R, L>(k, &st, [x, y], u, base);
         // The torque grows with the size of the patch.
-        let force = [0, 1].map(|c| more.fma(of.step[c], base[c]) + k.sigma2 * of.v[c]);
-        let torque = w * (x * force[1] - y * force[0]);
+        let fx = k.sigma2.fma(of.v[0], more.fma(of.step[0], base[0]));
+        let fy = k.sigma2.fma(of.v[1], more.fma(of.step[1], base[1]));
+        let torque = w * (x * fy - y * fx);
         for (j, sum) in sums.iter_mut().enumerate().take(shared.count) {
             let own = &group[j];
             let (dz, dv) = state::<R>(&of, &st, [x, y], *own, shared, j);
             let (d_damping, d_sigma2) = (R::splat(shared.damping[j]), R::splat(shared.sigma2[j]));
-            let df = [0, 1].map(|c| {
+            let mut df = dz;
+            for c in 0..2 {
                 let elastic = more.fma(dz[c], d_damping.fma(of.step[c], -(st.damping * own[c])));
-                k.sigma2.fma(dv[c], d_sigma2.fma(of.v[c], elastic))
-            });
+                df[c] = k.sigma2.fma(dv[c], d_sigma2.fma(of.v[c], elastic));
+            }
             sum[0] = w.fma(df[0], sum[0]);
             sum[1] = w.fma(df[1], sum[1]);
             let turn = x * df[1] - y * df[0];
@@ -161,16 +164,17 @@ fn state<R: Real>(
     shared: &Shared,
     j: usize,
 ) -> ([R; 2], [R; 2]) {
-    let [ux, uy, uw] = [0, 1, 2].map(|c| R::splat(shared.u[c][j]));
+    let [ux, uy, uw] = [R::splat(shared.u[0][j]), R::splat(shared.u[1][j]), R::splat(shared.u[2][j])];
     let dv = [(-uw).fma(y, ux), uw.fma(x, uy)];
     let travel = R::splat(shared.constants[0][j]);
-    let dy = [0, 1].map(|c| st.a_sigma0.fma(dv[c], travel.fma(of.v[c], base[c])));
+    let dx = st.a_sigma0.fma(dv[0], travel.fma(of.v[0], base[0]));
+    let dy = [dx, st.a_sigma0.fma(dv[1], travel.fma(of.v[1], base[1]))];
     let mut along = of.along_y[0].fma(dy[0], of.along_y[1] * dy[1]);
     along = of.along_v[0].fma(dv[0], of.along_v[1].fma(dv[1], along));
     for c in 0..CONSTANTS {
         along = of.by[c].fma(R::splat(shared.constants[c][j]), along);
     }
-    ([0, 1].map(|c| of.d.fma(dy[c], of.n[c] * along)), dv)
+    ([of.d.fma(dy[0], of.n[0] * along), of.d.fma(dy[1], of.n[1] * along)], dv)
 }
 
 /// The partial derivatives of the bristles at `place` with these bases in stage `st` at patch twist `u`.
@@ -206,23 +210,25 @@ fn partials<R: Real, L: Law>(
     // How the length of the bristle changes with the limit, and half of how it changes with the plastic travel.
     let by = L::sensitivity(st.a_sigma0, t, &z, m.s, c.along);
     let limit = by.limit;
-    let (plastic, along_y, mut along_v, by_travel);
+    // Over the components of `dy` along `n` and along the turn of `n`, and over those of `dv` along `n` and `e`.
+    let (stretch, turn, normal, mut speed, by_travel);
     if L::DIRECTED {
-        let stretch;
-        (stretch, plastic) = if L::ELASTIC { (z.stiff, -(half * z.stiff * z.xb)) } else { (z.d * (one - z.xb), zero) };
+        let plastic;
+        (stretch, plastic) = if L::ELASTIC { (z.stiff - z.d, -(half * z.stiff * z.xb)) } else { (-(z.d * z.xb), zero) };
         let pull = plastic * st.a_sigma0;
-        let turn = pull * t.inv_len;
-        along_y = [0, 1].map(|i| (stretch - z.d).fma(n[i], turn * (v[i] - c.along * n[i])));
-        along_v = [0, 1].map(|i| pull * (e[i] + n[i]));
+        (turn, normal, speed) = (pull * t.inv_len, pull, pull);
         by_travel = plastic * (m.s + c.along);
     } else {
         // `zeta* = y g/(g + l)` with the plastic travel `l = a sigma0 |v|`.
         let per_travel = -(z.stiff * z.stiff * t.g);
-        along_y = [zero; 2];
-        along_v = e.map(|e| per_travel * st.a_sigma0 * e);
+        (stretch, turn, normal, speed) = (zero, zero, zero, per_travel * st.a_sigma0);
         by_travel = per_travel * m.s;
     }
-    along_v = [0, 1].map(|i| (limit * g_slope).fma(e[i], along_v[i]));
+    speed = limit.fma(g_slope, speed);
+    // `n` turns by the part of `dy` across it, and with it the component of the velocity along the bristle.
+    let stretch = stretch - turn * c.along;
+    let along_y = [stretch.fma(n[0], turn * v[0]), stretch.fma(n[1], turn * v[1])];
+    let along_v = [speed.fma(e[0], normal * n[0]), speed.fma(e[1], normal * n[1])];
     let (by_speed, by_gamma) = bell_slopes(k, &m);
     let by = [by_travel, limit, limit * m.bell, limit * st.mu_d * by_speed, limit * st.mu_d * by_gamma, share_slope];
     let back = z.d - one;
