@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::batch::Sample;
 use crate::contact::{Contact, Model};
-use crate::engine::{Plan, Status, Trajectories};
+use crate::engine::{Plan, Status, Trajectories, share};
 use crate::error::EngineError;
 use crate::number::dual::TANGENTS;
 use crate::number::real::Real;
@@ -41,10 +42,10 @@ pub fn sensitivities<C: Real>(
         for (chunk, (points, status)) in parts.into_iter().enumerate() {
             if chunk == 0 {
                 out.status[k] = status;
-                points.iter().enumerate().for_each(|(frame, (sample, _))| out.write(k, frame, sample));
+                points.iter().enumerate().for_each(|(frame, point)| out.write(k, frame, &sample(point)));
             }
             let first = chunk * TANGENTS;
-            for (frame, (_, of)) in points.iter().enumerate() {
+            for (frame, Point { tangents: of, .. }) in points.iter().enumerate() {
                 for p in first..with.len().min(first + TANGENTS) {
                     let at = tangents.at(k, frame, p);
                     let [pose, twist, wrench] = of.map(|v| [v.x, v.y, v.z].map(|v| v.d[p - first]));
@@ -54,6 +55,12 @@ pub fn sensitivities<C: Real>(
         }
     }
     Ok((out, tangents))
+}
+
+fn sample(point: &Point) -> Sample {
+    let Point { pose, twist, wrench, normal_force, shares, .. } = *point;
+    let [slip, near_limit] = [shares.slip, shares.near_limit].map(share);
+    Sample { pose, twist, wrench, normal_force, slip, near_limit }
 }
 
 /// One run with at most as many seeds as numbers have derivatives.

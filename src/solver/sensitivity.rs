@@ -13,19 +13,18 @@ mod seed;
 pub use grid::TangentGrid;
 pub use seed::{Seed, resolve};
 
-use super::bristles::{Bristles, Rate};
+use super::bristles::{Bristles, Rate, Shares};
 use super::friction::Consts;
 use super::lane_solver::LaneSolver;
 use super::lanes::Solver;
 use super::linalg::Vec3;
 use super::models::reduced::Reduced;
 use super::transform::Transform;
-use crate::batch::Sample;
 use crate::contact::{Bristles as First, Contact, Departure};
-use crate::engine::share;
 use crate::number::dual::Dual;
 use crate::number::real::Real;
 use crate::plan::{Plan, Reason, Status};
+use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Timeline, slot};
 
 /// Bristles whose states carry derivatives.
@@ -41,8 +40,15 @@ pub trait Differentiable: Bristles<Dual> {
     fn resist(&mut self, u: Vec3<Dual>, rate: &Rate<Dual>) -> Vec3<Dual>;
 }
 
-/// A sample, and the derivatives of its pose, twist and wrench.
-pub type Point = (Sample, [Vec3<Dual>; 3]);
+/// A sample: what [`LaneSolver::sample`] gives, the normal force, and pose, twist and wrench with derivatives.
+pub struct Point {
+    pub pose: Pose,
+    pub twist: Twist,
+    pub wrench: Wrench,
+    pub normal_force: f64,
+    pub shares: Shares,
+    pub tangents: [Vec3<Dual>; 3],
+}
 
 /// Steps a contact from its start through `plan` with at most as many seeds as a [`Dual`] has derivatives,
 /// and calls `write` with every sample and its number. `active` are the cells of a grid that carry pressure
@@ -71,27 +77,31 @@ pub fn rollout<B: Differentiable>(
     }
     let mut departure = None;
     let mut frame = 0;
-    // The first sample is at the start of the first interval.
-    for (i, tau) in std::iter::once((0, false)).chain((0..timeline.len()).map(|i| (i, true))) {
-        if tau {
-            run.enter(i);
-            if let Some(reason) = run.pass_through() {
-                return run.status(Some(reason), None);
-            }
-        }
-        if tau && !run.interval.record {
-            continue;
-        }
-        let Some(point) = run.sample(if tau { run.interval.length } else { 0.0 }) else {
-            return run.status(Some(Reason::Wrench), None);
-        };
-        let departure = departure.get_or_insert_with(|| Departure::new(contact, point.0.pose));
-        let (pose, slip) = (point.0.pose, point.0.slip);
+    // Writes the sample at local time `tau`; a status if the run ends there.
+    let mut record = |run: &mut Run<'_, B>, tau: f64| {
+        let Some(point) = run.sample(tau) else { return Some(run.status(Some(Reason::Wrench), None)) };
+        let departure = departure.get_or_insert_with(|| Departure::new(contact, point.pose));
+        let (pose, slip) = (point.pose, point.shares.slip);
         write(frame, point);
-        if !plan.stop_when.is_never() && departure.has_left(&plan.stop_when, plan.samples[frame], pose, slip) {
-            return run.status(None, Some(frame as u64));
-        }
+        let time = plan.samples[frame];
         frame += 1;
+        let has_left = !plan.stop_when.is_never() && departure.has_left(&plan.stop_when, time, pose, slip);
+        has_left.then(|| run.status(None, Some(frame as u64 - 1)))
+    };
+    if let Some(end) = record(&mut run, 0.0) {
+        return end;
+    }
+    for i in 0..timeline.len() {
+        run.enter(i);
+        if let Some(reason) = run.pass_through() {
+            return run.status(Some(reason), None);
+        }
+        let tau = run.interval.length;
+        if run.interval.record
+            && let Some(end) = record(&mut run, tau)
+        {
+            return end;
+        }
     }
     run.status(None, None)
 }
@@ -164,14 +174,13 @@ impl<B: Differentiable> Run<'_, B> {
         if !wrench.to_array().iter().all(|c| c.is_finite()) {
             return None;
         }
-        let [slip, near_limit] = [shares.slip, shares.near_limit].map(share);
-        let sample = Sample { pose, twist, wrench, normal_force: inputs[slot::F_N], slip, near_limit };
         let v = self.solver.interval.inputs(Dual::constant(tau), !0);
         let [q, u, patch_twist] = self.motion(&v);
         let rate =
             Rate { sigma1: self.solver.contacts.sigma1, mu_c: v[slot::MU_C], mu_d: v[slot::MU_S] - v[slot::MU_C] };
         let resist = self.solver.bristles.resist(patch_twist, &rate);
-        Some((sample, [q, u, resist * -v[slot::F_N]]))
+        let tangents = [q, u, resist * -v[slot::F_N]];
+        Some(Point { pose, twist, wrench, normal_force: inputs[slot::F_N], shares, tangents })
     }
 
     fn status(&self, failure: Option<Reason>, left: Option<u64>) -> Status {

@@ -304,8 +304,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let goes_on = self.running & !self.flushing & !solved & !prescribed;
         self.stage.newton = R::select(R::from_bitmask(goes_on), self.stage.newton, R::splat(0.0));
         let done = solved | prescribed;
-        self.stage.settled &= !done;
-        self.stage.last = R::select(R::from_bitmask(goes_on), self.stage.last, R::splat(UNSOLVED));
+        if self.settles {
+            self.stage.settled &= !done;
+            self.stage.last = R::select(R::from_bitmask(goes_on), self.stage.last, R::splat(UNSOLVED));
+        }
         let (first, second) = (done & !self.stage.second, done & self.stage.second);
         update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
         if self.tolerance.is_some() {
