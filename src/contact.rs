@@ -243,7 +243,7 @@ impl Contact {
     }
 
     /// All signals by the names of their fields in files.
-    fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
+    pub(crate) fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
         let Inputs { normal_force, mu_c, mu_s, .. } = &self.inputs;
         let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
         let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
@@ -396,7 +396,7 @@ impl Contact {
     }
 
     /// Where the reference point of a prescribed twist is on the grid [m].
-    fn twist_point(&self, at: TwistPoint) -> [f64; 2] {
+    pub(crate) fn twist_point(&self, at: TwistPoint) -> [f64; 2] {
         match at {
             TwistPoint::Cop => self.patch.cop(),
             TwistPoint::Origin => [0.0; 2],

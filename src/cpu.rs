@@ -6,9 +6,10 @@ mod divide;
 mod make;
 mod pack;
 mod row;
+mod sensitivity;
 
 use crate::batch::Batch;
-use crate::contact::Contact;
+use crate::contact::{Contact, Model};
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::{EngineError, ParameterError};
 use crate::number::lanes::Lanes;
@@ -17,6 +18,7 @@ pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::pool;
+use crate::sensitivity::{Sensitivities, Sensitivity};
 use batch::CpuBatch;
 use divide::has_few_bristles;
 use make::{Maker, make};
@@ -73,6 +75,51 @@ impl Cpu {
     /// The vectors that it uses.
     pub const fn simd(self) -> Simd {
         self.simd
+    }
+
+    /// Simulates `contacts` over `plan` in double precision with every stage of a step solved to rounding, and
+    /// the derivatives of pose, twist and wrench at the samples over the parameters `with`, as
+    /// [`crate::sensitivity`] says. The trajectories differ from those of [`Engine::run`], which ends a stage at
+    /// a Newton step below 1e-4 m/s, by less than the error of a step. Bristles are not returned.
+    ///
+    /// ```
+    /// use bristle::{Contact, Cpu, Plan, Sensitivity};
+    /// # fn derivative(contact: Contact) -> Result<f64, bristle::EngineError> {
+    /// // How much farther would it slide for each unit of the Coulomb coefficient?
+    /// let with = [Sensitivity::over("friction.mu_c"), Sensitivity::over("body.mass")];
+    /// let plan = Plan::new(0.5, 2e-4, 0.1)?;
+    /// let (_, by) = Cpu::new().sensitivities(&[contact], &plan, &with)?;
+    /// Ok(by.pose[by.at(0, 5, 0)][0])
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A plan or a contact out of range, an engine in single precision, a point contact, or a parameter that a
+    /// contact has not or over which it has no derivative.
+    pub fn sensitivities(
+        &self,
+        contacts: &[Contact],
+        plan: &Plan,
+        with: &[Sensitivity],
+    ) -> Result<(Trajectories, Sensitivities), EngineError> {
+        validate(contacts, plan)?;
+        if let Some(contact) = contacts.iter().position(|contact| matches!(contact.model, Model::Point(_))) {
+            let error =
+                ParameterError::new("contact.model", "point", "a patch: point contacts have no derivatives here");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        let run = match (self.numbers, self.simd) {
+            (Numbers::Single, _) => {
+                return Err(ParameterError::new("engine", "f32", "double precision, as of `Cpu::new`").into());
+            }
+            (Numbers::Reference, _) => sensitivity::sensitivities::<f64>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Double, Simd::Avx512) => sensitivity::sensitivities::<Avx512F64>,
+            #[cfg(target_arch = "x86_64")]
+            (Numbers::Double, Simd::Avx2) => sensitivity::sensitivities::<Avx2F64>,
+            (Numbers::Double, _) => sensitivity::sensitivities::<Lanes<f64>>,
+        };
+        run(contacts, plan, with)
     }
 
     /// The function that makes solvers in the numbers of this engine, and their number of lanes.

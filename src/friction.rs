@@ -60,7 +60,7 @@ macro_rules! law_enum {
             }
 
             /// Whether the damping `sigma1` and the viscous coefficient `sigma2` add to the force.
-            const fn has_damping(self) -> bool {
+            pub(crate) const fn has_damping(self) -> bool {
                 match self { $(Self::$law => $damping,)+ }
             }
         }

@@ -85,6 +85,7 @@ pub mod quote;
 pub mod random;
 pub mod range;
 pub mod schedule;
+pub mod sensitivity;
 mod solver;
 
 pub use batch::{Batch, Input, Response, Sample, Snapshot};
@@ -107,4 +108,5 @@ pub use patch::{Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
 pub use point::{PointElement, PointLaw, PointModel};
 pub use schedule::Signal;
+pub use sensitivity::{Sensitivities, Sensitivity};
 pub use solver::shear;

@@ -4,11 +4,13 @@
 //! module alone.
 //!
 //! The number types are single `f64` and `f32`, registers of AVX-512 and AVX2 (`x86`), which are chosen at
-//! run time, and small arrays that the compiler vectorises on NEON and SSE2 ([`lanes`]). `copies!` in
+//! run time, and small arrays that the compiler vectorises on NEON and SSE2 ([`lanes`]); and numbers
+//! that carry derivatives along ([`dual`]). `copies!` in
 //! [`simd`] compiles a function once for each kind of instructions, and `widest!` chooses a copy.
 //! `docs/benchmarks.md` says why no crate for vectors is used.
 
 pub mod block;
+pub mod dual;
 pub mod lanes;
 pub mod prefetch;
 pub mod real;

@@ -19,6 +19,7 @@ pub mod models;
 pub mod point;
 pub mod respond;
 pub mod rigid_stick;
+pub mod sensitivity;
 pub mod shear;
 pub mod state;
 pub mod step;

@@ -29,6 +29,9 @@ pub trait Real:
     const LANES: usize;
     /// The instructions that operations on this type compile to.
     const SIMD: Simd = Simd::Baseline;
+    /// Whether numbers carry derivatives along ([`super::dual`]). A root that an iteration finds then needs one
+    /// more step from the value alone, in which its derivatives become exact.
+    const HAS_TANGENTS: bool = false;
     /// Added under square roots, so that the direction of a zero vector is zero.
     const TINY: f64 = Self::Scalar::TINY;
     /// Iterations of a root in the transition.
@@ -201,6 +204,30 @@ pub trait Real:
     /// Replaces the number in one lane.
     fn set(&mut self, lane: usize, value: f64) {
         self.lanes_mut()[lane] = Self::Scalar::splat(value);
+    }
+
+    /// Derivative `k`; 0 of a number that carries none.
+    fn tangent(&self, k: usize) -> f64 {
+        let _ = k;
+        0.0
+    }
+
+    /// Adds to derivative `k`, where the number carries derivatives.
+    fn add_tangent(&mut self, k: usize, by: f64) {
+        let _ = (k, by);
+    }
+
+    /// The value alone.
+    #[inline(always)]
+    fn without_tangents(self) -> Self {
+        self
+    }
+
+    /// Sine and cosine of any angle [rad] in one lane.
+    #[inline(always)]
+    fn sin_cos_of(self, lane: usize) -> [Self::Scalar; 2] {
+        let (sin, cos) = self.lane(lane).sin_cos();
+        [sin, cos].map(Self::Scalar::splat)
     }
 
     /// The integer below, for 0 <= self < 2^21.

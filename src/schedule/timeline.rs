@@ -152,6 +152,18 @@ impl Timeline {
         self.points[i].t
     }
 
+    /// The first break point of a signal that is none here [s].
+    pub(crate) fn misses(&self, signal: &Signal) -> Option<f64> {
+        let end = self.points.last()?.t;
+        let mut times = Vec::new();
+        signal.breaks(0.0, end, &mut times);
+        let near = |t: f64, at: usize| self.points.get(at).is_some_and(|p| (p.t - t).abs() < SAME_TIME);
+        times.into_iter().find(|&t| {
+            let after = self.points.partition_point(|p| p.t < t);
+            !near(t, after) && !(after > 0 && near(t, after - 1))
+        })
+    }
+
     /// Writes interval `i` of the inputs `feeds` to `interval`, whose memory is used again. A map that is
     /// made anew is one that follows the normal force.
     pub fn interval<'a>(&self, feeds: impl Iterator<Item = Feed<'a>>, i: usize, interval: &mut Interval) {

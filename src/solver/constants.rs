@@ -9,6 +9,13 @@ pub const EXTRAPOLATION: f64 = 1.0 + std::f64::consts::SQRT_2;
 pub const NEWTON_TOLERANCE: f64 = 1e-4;
 /// Largest number of Newton steps of a stage.
 pub const NEWTON_MOST: u32 = 3;
+/// Where stages are solved to rounding: largest number of Newton steps of a stage.
+pub const SETTLED_MOST: u32 = 40;
+/// Where stages are solved to rounding: the size of the Newton step before the first [m/s].
+pub const UNSOLVED: f64 = 1e30;
+/// Where stages are solved to rounding: the share of the twist, and the size [m/s], at which the rest is
+/// rounding.
+pub const SETTLED: [f64; 2] = [1e-14, 1e-19];
 /// The limit on steps on the falling Stribeck branch, `docs/model.md` (49), is never below this [s]: (50).
 pub const SHORTEST_RULED_STEP: f64 = 1e-5;
 /// With a tolerance, the limit on steps on the falling Stribeck branch takes the steepest slope of the curve

@@ -24,6 +24,9 @@ pub struct Consts<R> {
     pub inv_width: R,
     /// Viscous coefficient [s/m].
     pub sigma2: R,
+    /// Below this `s/v_s` the slope of the bell is taken as that at this value: [`STRIBECK_X_MIN`], and 0 where
+    /// derivatives have to be true.
+    pub least_x: R,
 }
 
 impl<R: Real> Consts<R> {
@@ -38,6 +41,7 @@ impl<R: Real> Consts<R> {
             s_ba: R::splat(f.s_ba),
             inv_width: R::splat(1.0 / (1.0 - f.s_ba)),
             sigma2: R::splat(f.sigma2),
+            least_x: R::splat(STRIBECK_X_MIN),
         }
     }
 
@@ -185,7 +189,7 @@ pub fn motion<R: Real>(k: &Consts<R>, vx: R, vy: R) -> Motion<R> {
     } else {
         let x = (s * k.inv_v_s).max(R::splat(R::TINY));
         bell = (-(x.powf(k.gamma).min(R::splat(80.0)))).exp_negative();
-        let held = x.max(R::splat(STRIBECK_X_MIN));
+        let held = x.max(k.least_x);
         // x^(gamma-1) is computed as x^gamma / x with x^gamma bounded as in the exponential. Without the
         // bound it overflows at high speed, and infinity times an exponential of zero is no number.
         bell_slope = -k.gamma * held.powf(k.gamma).min(R::splat(80.0)) / held * k.inv_v_s * bell;

@@ -1,6 +1,6 @@
 //! The inputs of the contacts in lanes over their intervals. Twin: `shaders/inputs.wgsl`.
 //!
-//! Only here: `new`, `start`, `clear`, `add_sinusoids`.
+//! Only here: `new`, `start`, `start_tangent`, `clear`, `add_sinusoids`.
 
 use super::bristles::Bits;
 use super::lanes::set_bit;
@@ -14,6 +14,8 @@ pub struct LaneInterval<R: Real> {
     /// Their sinusoids, and the lanes that have some.
     terms: Vec<Vec<Term>>,
     waves: Bits,
+    /// Sinusoids in the derivatives of the inputs, by the number of the derivative; of numbers with derivatives.
+    tangent_terms: Vec<(usize, Term)>,
     /// Length, and the time that is left [s].
     pub length: [f64; LANES],
     pub left: [f64; LANES],
@@ -26,6 +28,7 @@ impl<R: Real> LaneInterval<R> {
             c: [[R::splat(0.0); 3]; slot::COUNT],
             terms: vec![Vec::new(); R::LANES],
             waves: 0,
+            tangent_terms: Vec::new(),
             length: [0.0; LANES],
             left: [0.0; LANES],
         }
@@ -34,11 +37,24 @@ impl<R: Real> LaneInterval<R> {
     /// Puts a lane at the start of an interval.
     pub fn start(&mut self, l: usize, interval: &Interval) {
         for (to, from) in self.c.iter_mut().zip(&interval.c) {
-            to.iter_mut().zip(from).for_each(|(to, from)| to.set(l, *from));
+            for (to, from) in to.iter_mut().zip(from) {
+                *to = to.without_tangents();
+                to.set(l, *from);
+            }
         }
+        self.tangent_terms.clear();
         self.terms[l].clone_from(&interval.terms);
         set_bit(&mut self.waves, l, !interval.terms.is_empty());
         (self.length[l], self.left[l]) = (interval.length, interval.length);
+    }
+
+    /// For a number type with one lane that carries derivatives: puts derivative `k` of the inputs, a function
+    /// of time as the inputs are, beside those that were put there since the start.
+    pub fn start_tangent(&mut self, k: usize, tangent: &Interval) {
+        for (to, from) in self.c.iter_mut().zip(&tangent.c) {
+            to.iter_mut().zip(from).for_each(|(to, from)| to.add_tangent(k, *from));
+        }
+        self.tangent_terms.extend(tangent.terms.iter().map(|term| (k, *term)));
     }
 
     /// Empties a lane.
@@ -55,6 +71,11 @@ impl<R: Real> LaneInterval<R> {
         }
         if self.waves & lanes != 0 {
             self.add_sinusoids(tau, lanes, &mut v);
+        }
+        if R::HAS_TANGENTS {
+            for (k, term) in &self.tangent_terms {
+                v[term.slot].add_tangent(*k, term.amplitude * (term.omega * tau.lane(0) + term.phase).sin());
+            }
         }
         v[slot::F_N] = v[slot::F_N].max(R::splat(0.0));
         v

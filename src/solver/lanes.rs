@@ -3,7 +3,7 @@
 
 use super::bristles::{Bits, Bristles, Rate, Shares};
 use super::commit::respond_to;
-use super::constants::FRESH_STEP;
+use super::constants::{FRESH_STEP, UNSOLVED};
 use super::friction::Stage;
 use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
@@ -26,6 +26,8 @@ pub struct Solver<R: Real, B> {
     /// Largest estimated error of a step: of the velocity [m/s], or of a prescribed twist's friction over
     /// `mu_c f_N` [-].
     pub(super) tolerance: Option<f64>,
+    /// Whether stages are solved to rounding, so that they can be differentiated.
+    pub(super) settles: bool,
     pub(super) contacts: Contacts<R>,
     pub(super) body: BodyState<R>,
     pub(super) interval: LaneInterval<R>,
@@ -121,6 +123,9 @@ pub(super) struct StageState<R: Real> {
     pub(super) newton: R,
     /// The increment up to it.
     pub(super) du: Vec3<R>,
+    /// Where stages are solved to rounding: lanes that are, and the size of the last Newton step [m/s].
+    pub(super) settled: Bits,
+    pub(super) last: R,
 }
 
 /// What the status of a contact counts: valid from the loading of a contact to that of the next.
@@ -141,6 +146,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         Self {
             bristles,
             tolerance,
+            settles: false,
             contacts: Contacts {
                 sigma0: one,
                 sigma1: zero,
@@ -185,7 +191,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 least_pivot: one,
                 loading: zero,
             },
-            stage: StageState { second: 0, newton: zero, du: none },
+            stage: StageState { second: 0, newton: zero, du: none, settled: 0, last: R::splat(UNSOLVED) },
             counts: Counts {
                 passes: [0; LANES],
                 steps: [0; LANES],

@@ -17,7 +17,7 @@
 //! kinds are therefore bounded by the slope of the curve (`longest_step`), and a chosen step is repeated if
 //! the matrix of a stage is not definite with half the mass. All this depends on the contact alone.
 //!
-//! Only here: `pass`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
+//! Only here: `pass`, `takes_true_slope`, `settle`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::bristles::{Bits, Bristles};
@@ -69,9 +69,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         while turning != 0 {
             let l = turning.trailing_zeros() as usize;
             turning &= turning - 1;
-            let (sin, cos) = theta.lane(l).sin_cos();
-            t.sin.set(l, sin);
-            t.cos.set(l, cos);
+            [t.sin.lanes_mut()[l], t.cos.lanes_mut()[l]] = theta.sin_cos_of(l);
         }
     }
 
@@ -158,7 +156,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
         let fall = (a + a) * self.contacts.pads * v[slot::F_N] * mu_d * self.contacts.k_g * self.contacts.inv_v_s;
-        let chi = R::select(self.contacts.mass.x.lt(fall), self.contacts.mass.x * fall.recip(), one);
+        let mut chi = R::select(self.contacts.mass.x.lt(fall), self.contacts.mass.x * fall.recip(), one);
+        if self.settles {
+            chi = R::select(self.takes_true_slope(), one, chi);
+        }
         let extrapolation = R::select(R::from_bitmask(self.stage.second), one, R::splat(EXTRAPOLATION));
         let (a_sigma0, damping) = (self.step.a_sigma0, self.step.damping);
         Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
@@ -237,9 +238,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.body.patch_twist, point)));
         let size = self.size(d);
-        let small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
+        let mut small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
         self.stage.newton += R::splat(1.0);
-        let last = !R::bitmask(self.stage.newton.lt(R::splat(f64::from(NEWTON_MOST))));
+        let most = if self.settles { SETTLED_MOST } else { NEWTON_MOST };
+        let last = !R::bitmask(self.stage.newton.lt(R::splat(f64::from(most))));
+        if self.settles {
+            small = self.settle(size, solving & !failed);
+        }
         let solved = solving & !failed & ((small & !R::bitmask(self.stage.newton.lt(self.body.at_least))) | last);
         let unsolved = solved & last & !small;
         self.step.unsolved[0] |= unsolved & !self.stage.second;
@@ -251,6 +256,37 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.step.loading = R::select(mask, self.step.loading.max(self.bristles.loading()), self.step.loading);
         }
         (solved, failed)
+    }
+
+    /// Where stages are solved to rounding: whether the gain takes the true slope of the Stribeck curve, as it
+    /// must for derivatives, and as makes the last steps to the solution quadratic.
+    #[inline(always)]
+    fn takes_true_slope(&self) -> R::Mask {
+        let near = R::bitmask(self.stage.last.lt(R::splat(NEWTON_TOLERANCE)));
+        let early = R::bitmask(self.stage.newton.lt(R::splat(f64::from(SETTLED_MOST / 2))));
+        R::from_bitmask(near & early | self.stage.settled)
+    }
+
+    /// After a Newton step of some `size` [m/s]: the lanes of `solving` whose twist had settled to rounding
+    /// before this pass. One pass more then has given the derivatives of the force there, and this step those
+    /// of the twist: with `r(u, p) = 0` the residual and `K` its derivative, `du/dp = -K^-1 dr/dp`, which is
+    /// the derivative of `u - K^-1 r` whatever that of `u` was before.
+    #[inline(always)]
+    fn settle(&mut self, size: R, solving: Bits) -> Bits {
+        let small = self.stage.settled & solving;
+        let speed = self.size(self.body.u + self.stage.du) + self.size(self.stage.du);
+        let rounding = size.lt(R::splat(SETTLED[0]).fma(speed, R::splat(SETTLED[1])));
+        // Beside a large load the rounding of the residual may be above that of the twist.
+        let stays = R::and(self.stage.last.lt(size + size), size.lt(R::splat(1e-9) * (speed + R::splat(1e-3))));
+        let last = !R::bitmask(self.stage.newton.lt(R::splat(f64::from(SETTLED_MOST - 1))));
+        self.stage.settled |= solving & (R::bitmask(rounding) | R::bitmask(stays) | last);
+        self.stage.last = R::select(R::from_bitmask(solving), size, self.stage.last);
+        for k in 0..2 {
+            let here = if k == 1 { self.stage.second } else { !self.stage.second };
+            self.step.unsolved[k] |= solving & last & !small & here;
+        }
+        self.bristles.differentiate(self.stage.settled & solving & !small != 0);
+        small
     }
 
     /// The largest component of a twist as a speed [m/s], its angular part times `L`, `docs/model.md` (18).
@@ -268,6 +304,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let goes_on = self.running & !self.flushing & !solved & !prescribed;
         self.stage.newton = R::select(R::from_bitmask(goes_on), self.stage.newton, R::splat(0.0));
         let done = solved | prescribed;
+        if self.settles {
+            self.stage.settled &= !done;
+            self.stage.last = R::select(R::from_bitmask(goes_on), self.stage.last, R::splat(UNSOLVED));
+        }
         let (first, second) = (done & !self.stage.second, done & self.stage.second);
         update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
         if self.tolerance.is_some() {

@@ -15,12 +15,12 @@ use crate::solver::transition_cells::TransitionCells;
 /// cells.
 #[derive(Clone, Debug)]
 pub struct Cells<R: Real> {
-    pub(super) x: Arc<[R]>,
-    pub(super) y: Arc<[R]>,
-    pub(super) w: Arc<[R]>,
+    pub(in crate::solver) x: Arc<[R]>,
+    pub(in crate::solver) y: Arc<[R]>,
+    pub(in crate::solver) w: Arc<[R]>,
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
-    pub(super) zx: Vec<R>,
-    pub(super) zy: Vec<R>,
+    pub(in crate::solver) zx: Vec<R>,
+    pub(in crate::solver) zy: Vec<R>,
     /// Saved states.
     pub(super) saved: (Vec<R>, Vec<R>),
     len: usize,

@@ -4,7 +4,7 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S`
 //! itself on an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `state`, `load`, `clear`, `states`, `export`, `import`,
+//! Only here: `new`, `set_map`, `set_state`, `friction`, `scale_tangent`, `slide`, `resist_at_origin`, `state`, `load`, `clear`, `states`, `export`, `import`,
 //! `arm2`, `remap`, `sweep_law`, `force`, `force_law`.
 
 mod consistent;
@@ -25,6 +25,7 @@ use crate::solver::lanes::set_split;
 use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3, add3};
 use crate::solver::state::State;
+use crate::solver::transform::at;
 use crate::solver::transition::{in_transition, transition_root};
 use tables::Tables;
 
@@ -156,6 +157,36 @@ impl<R: Real> Reduced<R> {
         self.zeta.set(lane, zeta);
         let rounded = self.zeta.lane(lane);
         self.zeta_low.set(lane, [0, 1, 2].map(|i| zeta[i] - rounded[i]));
+    }
+
+    /// The constants of friction.
+    pub fn friction(&mut self) -> &mut Consts<R> {
+        &mut self.k
+    }
+
+    /// For numbers with derivatives: derivative `k` is that over a factor of all lengths of the patch. `u/r^2`
+    /// does not depend on it.
+    pub fn scale_tangent(&mut self, k: usize) {
+        let Self { cop: [x, y], radius, viscous, .. } = self;
+        for (length, power) in [(x, 1.0), (y, 1.0), (radius, 1.0), (viscous, 2.0)] {
+            length.add_tangent(k, power * length.lane(0));
+        }
+    }
+
+    /// Sets the bristles to those after long sliding with twists `u` at the patch origins under `mu_c` and
+    /// `mu_s - mu_c`, `docs/model.md` (72).
+    pub fn slide(&mut self, u: Vec3<R>, [mu_c, mu_d]: [R; 2]) {
+        let m = self.drive(at(u, self.cop));
+        self.zeta = m.d * (mu_d.fma(m.m.bell, mu_c) * m.m.inv_s);
+        self.zeta_low = Vec3::zero();
+    }
+
+    /// The opposite of the friction wrench per unit normal force at the patch origins with twists `u` there.
+    pub fn resist_at_origin(&self, u: Vec3<R>, rate: &Rate<R>) -> Vec3<R> {
+        let v = at(u, self.cop);
+        let (f, ..) = with_law!(self.k.law, L => self.force_law::<L>(v, rate));
+        let [x, y] = self.cop;
+        Vec3::new(f.x, f.y, x.fma(f.y, f.z - y * f.x))
     }
 
     fn state(&self, lane: usize) -> [f64; 3] {

@@ -397,6 +397,7 @@ impl<R: Real> Points<R> {
             s_ba: self.k.s_ba.lane(l),
             inv_width: self.k.inv_width.lane(l),
             sigma2: self.k.sigma2.lane(l),
+            least_x: self.k.least_x.lane(l),
         };
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         let step = Step {

@@ -2,6 +2,8 @@
 //! (`docs/model.md`, section 6.4). The unknown of a stage is `tau`, the share of the stage that sticks. Near
 //! sliding `tau` is small, and single precision resolves `tau` better than `1 - tau`. Twin:
 //! `shaders/models/reduced/consistent.wgsl`.
+//!
+//! Only here: `residual`.
 
 use super::{Bristle, Drive, Reduced};
 use crate::number::real::Real;
@@ -48,21 +50,11 @@ impl<R: Real> Reduced<R> {
         let mut active = R::bitmask(slips);
         let (mut low, mut high, mut last) = (zero, one, one);
         let chord = z0 - z1;
-        let minus = -(one + q);
         for _ in 0..ROOT_ITERATIONS {
             if active == 0 {
                 break;
             }
-            let z = z1.plus(tau, chord);
-            let (len, inv) = z.norm();
-            let (b, b_slope) = plastic_share(k, len * inv_limit);
-            let along = z.dot(chord) * inv;
-            let c = m.d_hat.dot(z) * inv;
-            let (half_b, more) = (half * b, one + c);
-            let r = q.fma(tau, one).recip();
-            let f = (one - tau).fma(r, -(half_b * more));
-            let turn = (m.d_hat.dot(chord) - c * along) * inv;
-            let slope = (minus * r * r) - (half * b_slope * along * inv_limit).fma(more, half_b * turn);
+            let (f, slope) = self.residual(m, inv_limit, q, z1, chord, tau);
             let above = zero.lt(f);
             let goes_on = R::bitmask(zero.lt(tau)) | R::bitmask(above);
             low = R::select(above, tau, low);
@@ -84,7 +76,32 @@ impl<R: Real> Reduced<R> {
             let near = f.max(-f).lt(R::splat(R::ROOT_RESIDUAL));
             active &= goes_on & !R::bitmask(R::and(good, near));
         }
+        if R::HAS_TANGENTS {
+            // The ends of the interval do not depend on anything. Inside, a step of Newton from the value alone
+            // has the derivatives of the root.
+            tau = tau.without_tangents();
+            let (f, slope) = self.residual(m, inv_limit, q, z1, chord, tau);
+            let inside = R::and(R::and(zero.lt(tau), tau.lt(one)), slips);
+            tau = R::select(inside, tau - f * slope.recip(), tau);
+        }
         tau
+    }
+
+    /// `F(tau)` and its slope.
+    #[inline(always)]
+    fn residual(&self, m: &Drive<R>, inv_limit: R, q: R, z1: Vec3<R>, chord: Vec3<R>, tau: R) -> (R, R) {
+        let (one, half) = (R::splat(1.0), R::splat(0.5));
+        let z = z1.plus(tau, chord);
+        let (len, inv) = z.norm();
+        let (b, b_slope) = plastic_share(&self.k, len * inv_limit);
+        let along = z.dot(chord) * inv;
+        let c = m.d_hat.dot(z) * inv;
+        let (half_b, more) = (half * b, one + c);
+        let r = q.fma(tau, one).recip();
+        let f = (one - tau).fma(r, -(half_b * more));
+        let turn = (m.d_hat.dot(chord) - c * along) * inv;
+        let slope = (-(one + q) * r * r) - (half * b_slope * along * inv_limit).fma(more, half_b * turn);
+        (f, slope)
     }
 
     /// `d zeta*/dv_S` [s/m], `docs/model.md` (86), with the Stribeck curve `g` and its slope.
