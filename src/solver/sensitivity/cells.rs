@@ -2,8 +2,8 @@
 //! 15.2): the chain rule by hand, with cells in the lanes of the number type. Dual numbers would take three
 //! times as long, as they have one cell at a time.
 //!
-//! The state of a bristle after a stage is `zeta* = d y` with `y = zeta_b + a sigma0 v`, of length `rho` along
-//! `n = y/|y|`. Its derivative is
+//! The state of a bristle after a stage is `zeta* = d y` with `y = zeta_b + a sigma0 v`, of length `rho`
+//! along `n = y/|y|`. Its derivative is
 //!
 //! `d zeta* = d dy + n (along_y . dy + along_v . dv + sum over constants c of by_c dc)`,
 //!
@@ -53,8 +53,8 @@ pub struct Shared {
     pub sigma2: [f64; TANGENTS],
 }
 
-/// The derivatives of the constants of friction. Most parameters change none or one, so that the others are left
-/// out.
+/// The derivatives of the constants of friction. Most parameters change none or one, so that the others are
+/// left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
     /// Of `a sigma0`.
@@ -239,10 +239,12 @@ fn partials<R: Real, L: Law>(
     let (n, v) = ([c.nx, c.ny], [m.vx, m.vy]);
     let e = [m.vx * m.inv_s, m.vy * m.inv_s];
     let g_slope = st.mu_d * m.bell_slope;
-    // How the length of the bristle changes with the limit, and half of how it changes with the plastic travel.
+    // How the length of the bristle changes with the limit, and half of how it changes with the plastic
+    // travel.
     let by = L::sensitivity(st.a_sigma0, t, &z, m.s, c.along);
     let limit = by.limit;
-    // Over the components of `dy` along `n` and along the turn of `n`, and over those of `dv` along `n` and `e`.
+    // Over the components of `dy` along `n` and along the turn of `n`, and over those of `dv` along `n` and
+    // `e`.
     let (stretch, turn, normal, mut speed, by_travel);
     if L::DIRECTED {
         let plastic;

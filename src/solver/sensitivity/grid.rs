@@ -1,5 +1,6 @@
 //! A grid whose bristles carry derivatives: the values as the engine computes them, with cells in the lanes
-//! of a vector, and beside each base its derivatives, which follow by the chain rule ([`cells`](super::cells)).
+//! of a vector, and beside each base its derivatives, which follow by the chain rule
+//! ([`cells`](super::cells)).
 
 use super::Differentiable;
 use super::cells::{BaseTangents, Constants, Shared, commit, evaluate};
