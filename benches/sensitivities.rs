@@ -1,8 +1,8 @@
 //! Derivatives over eight parameters beside the rollout alone: a disc of 317 cells that slides on a table. On
 //! one thread, `RAYON_NUM_THREADS=1`.
 //!
-//! A stage with derivatives is one sweep for the commit and the forces more. The cost of a parameter in sweeps is
-//! (with eight - with none) / 8 / stages over `plain` / passes; `stages` and `passes` are printed.
+//! A stage with derivatives is one sweep for the commit and the forces more. The cost of a parameter in
+//! sweeps is (with eight - with none) / 8 / stages over `plain` / passes; `stages` and `passes` are printed.
 
 use std::sync::Arc;
 

@@ -77,10 +77,10 @@ impl Cpu {
         self.simd
     }
 
-    /// Simulates `contacts` over `plan` in double precision with every stage of a step solved to rounding, and
-    /// the derivatives of pose, twist and wrench at the samples over the parameters `with`, as
-    /// [`crate::sensitivity`] says. The trajectories differ from those of [`Engine::run`], which ends a stage at
-    /// a Newton step below 1e-4 m/s, by less than the error of a step. Bristles are not returned.
+    /// Simulates `contacts` over `plan` in double precision with every stage of a step solved to rounding,
+    /// and the derivatives of pose, twist and wrench at the samples over the parameters `with`, as
+    /// [`crate::sensitivity`] says. The trajectories differ from those of [`Engine::run`], which ends a stage
+    /// at a Newton step below 1e-4 m/s, by less than the error of a step. Bristles are not returned.
     ///
     /// ```
     /// use bristle::{Contact, Cpu, Plan, Sensitivity};
@@ -94,8 +94,8 @@ impl Cpu {
     /// ```
     ///
     /// # Errors
-    /// A plan or a contact out of range, an engine in single precision, a point contact, or a parameter that a
-    /// contact has not or over which it has no derivative.
+    /// A plan or a contact out of range, an engine in single precision, a point contact, or a parameter that
+    /// a contact has not or over which it has no derivative.
     pub fn sensitivities(
         &self,
         contacts: &[Contact],

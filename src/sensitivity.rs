@@ -1,15 +1,17 @@
 //! Derivatives of trajectories over parameters: [`Cpu::sensitivities`](crate::Cpu::sensitivities).
 //!
-//! The equations are in `docs/model.md`, section 15. A derivative is that of the discrete solution, with every
-//! stage solved to rounding and the lengths of steps held: those between break points do not depend on the
-//! parameters but through the limit on the falling Stribeck branch and the fine steps at the start of a body in
-//! motion, and those that a tolerance chooses are held as they were accepted.
+//! The equations are in `docs/model.md`, section 15. A derivative is that of the discrete solution, with
+//! every stage solved to rounding and the lengths of steps held: those between break points do not depend on
+//! the parameters but through the limit on the falling Stribeck branch and the fine steps at the start of a
+//! body in motion, and those that a tolerance chooses are held as they were accepted.
 //!
 //! Where a bristle changes from one branch of its law to another just at a step, the solution has a kink over
-//! the parameter, and the derivative is that of the branch taken: the one-sided derivative towards the side on
-//! which the branch stays. Elasto-Plastic bristles have no such kinks but at rest, as the law's branches join
-//! with equal slopes; a viscoelasto-plastic bristle has one at its limit, and LuGre's and Dahl's where the
-//! velocity is zero.
+//! the parameter, and the derivative is that of the branch taken: the one-sided derivative towards the side
+//! on which the branch stays. Elasto-Plastic bristles have no such kinks but at rest, as the law's branches
+//! join with equal slopes; a viscoelasto-plastic bristle has one at its limit, and LuGre's and Dahl's where
+//! the velocity is zero, where the derivative is the mean of both sides. A stage that has its solution at a
+//! kink may not converge; the status counts it ([`Status::unconverged`](crate::Status)), and from there on
+//! the derivatives are no better than its iterate.
 
 use crate::error::{EngineError, ParameterError};
 use crate::memory;

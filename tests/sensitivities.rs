@@ -358,8 +358,8 @@ fn signals(contact: &Contact) -> Vec<(&'static str, Signal)> {
     }
 }
 
-/// The derivatives over all parameters, each times its parameter and the power with which a unit is in it: the
-/// change of every result with that unit, whose power in the nine numbers of a sample is `powers`.
+/// The derivatives over all parameters, each times its parameter and the power with which a unit is in it:
+/// the change of every result with that unit, whose power in the nine numbers of a sample is `powers`.
 fn check_units(what: &str, of: impl Fn(&str) -> f64, powers: [f64; 9]) {
     for k in 0..60 {
         let case = Case::new(k);
@@ -565,7 +565,8 @@ fn trajectories_are_those_of_the_engine() {
     }
 }
 
-/// One cell under 1 N that moves with `vx` [m/s] from a bent bristle, sampled after ten steps of a millisecond.
+/// One cell under 1 N that moves with `vx` [m/s] from a bent bristle, sampled after ten steps of a
+/// millisecond.
 fn one_cell(friction: Friction, vx: f64, zeta: f64) -> Contact {
     let patch = Patch::from_pressure(Grid::new(1, 1, 0.01, 0.01).unwrap(), &[1.0]).unwrap();
     Contact {

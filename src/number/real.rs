@@ -29,8 +29,8 @@ pub trait Real:
     const LANES: usize;
     /// The instructions that operations on this type compile to.
     const SIMD: Simd = Simd::Baseline;
-    /// Whether numbers carry derivatives along ([`super::dual`]). A root that an iteration finds then needs one
-    /// more step from the value alone, in which its derivatives become exact.
+    /// Whether numbers carry derivatives along ([`super::dual`]). A root that an iteration finds then needs
+    /// one more step from the value alone, in which its derivatives become exact.
     const HAS_TANGENTS: bool = false;
     /// Added under square roots, so that the direction of a zero vector is zero.
     const TINY: f64 = Self::Scalar::TINY;

@@ -75,8 +75,8 @@ pub trait Bristles<R: Real> {
     /// the opposite of the friction wrench per unit normal force and its derivative over `v`. Other lanes
     /// keep their states; what is returned for them has no meaning.
     fn sweep(&mut self, v: Vec3<R>, commit: (&Stage<R>, Bits), next: (&Stage<R>, Bits)) -> (Vec3<R>, Mat3<R>);
-    /// Whether the forces of the next sweeps need their derivatives, if the number type carries some; what the
-    /// sweeps commit has them always.
+    /// Whether the forces of the next sweeps need their derivatives, if the number type carries some; what
+    /// the sweeps commit has them always.
     fn differentiate(&mut self, forces: bool) {
         let _ = forces;
     }

@@ -24,8 +24,8 @@ pub struct Consts<R> {
     pub inv_width: R,
     /// Viscous coefficient [s/m].
     pub sigma2: R,
-    /// Below this `s/v_s` the slope of the bell is taken as that at this value: [`STRIBECK_X_MIN`], and 0 where
-    /// derivatives have to be true.
+    /// Below this `s/v_s` the slope of the bell is taken as that at this value: [`STRIBECK_X_MIN`], and 0
+    /// where derivatives have to be true.
     pub least_x: R,
 }
 

@@ -14,7 +14,8 @@ pub struct LaneInterval<R: Real> {
     /// Their sinusoids, and the lanes that have some.
     terms: Vec<Vec<Term>>,
     waves: Bits,
-    /// Sinusoids in the derivatives of the inputs, by the number of the derivative; of numbers with derivatives.
+    /// Sinusoids in the derivatives of the inputs, by the number of the derivative; of numbers with
+    /// derivatives.
     tangent_terms: Vec<(usize, Term)>,
     /// Length, and the time that is left [s].
     pub length: [f64; LANES],
@@ -48,8 +49,8 @@ impl<R: Real> LaneInterval<R> {
         (self.length[l], self.left[l]) = (interval.length, interval.length);
     }
 
-    /// For a number type with one lane that carries derivatives: puts derivative `k` of the inputs, a function
-    /// of time as the inputs are, beside those that were put there since the start.
+    /// For a number type with one lane that carries derivatives: puts derivative `k` of the inputs, a
+    /// function of time as the inputs are, beside those that were put there since the start.
     pub fn start_tangent(&mut self, k: usize, tangent: &Interval) {
         for (to, from) in self.c.iter_mut().zip(&tangent.c) {
             to.iter_mut().zip(from).for_each(|(to, from)| to.add_tangent(k, *from));

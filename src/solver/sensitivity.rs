@@ -40,7 +40,8 @@ pub trait Differentiable: Bristles<Dual> {
     fn resist(&mut self, u: Vec3<Dual>, rate: &Rate<Dual>) -> Vec3<Dual>;
 }
 
-/// A sample: what [`LaneSolver::sample`] gives, the normal force, and pose, twist and wrench with derivatives.
+/// A sample: what [`LaneSolver::sample`] gives, the normal force, and pose, twist and wrench with
+/// derivatives.
 pub struct Point {
     pub pose: Pose,
     pub twist: Twist,

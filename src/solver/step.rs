@@ -17,7 +17,8 @@
 //! kinds are therefore bounded by the slope of the curve (`longest_step`), and a chosen step is repeated if
 //! the matrix of a stage is not definite with half the mass. All this depends on the contact alone.
 //!
-//! Only here: `pass`, `takes_true_slope`, `settle`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`, `count`.
+//! Only here: `pass`, `takes_true_slope`, `settle`, `rotate`, `spent`, `to_f64`, `from_f64`, `update`,
+//! `count`.
 #![allow(clippy::needless_range_loop, reason = "a lane is the same place in several arrays")]
 
 use super::bristles::{Bits, Bristles};
@@ -258,8 +259,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         (solved, failed)
     }
 
-    /// Where stages are solved to rounding: whether the gain takes the true slope of the Stribeck curve, as it
-    /// must for derivatives, and as makes the last steps to the solution quadratic.
+    /// Where stages are solved to rounding: whether the gain takes the true slope of the Stribeck curve, as
+    /// it must for derivatives, and as makes the last steps to the solution quadratic.
     #[inline(always)]
     fn takes_true_slope(&self) -> R::Mask {
         let near = R::bitmask(self.stage.last.lt(R::splat(NEWTON_TOLERANCE)));

@@ -4,8 +4,9 @@
 //! `zeta = sigma0 (z_x, z_y, z_tau/r)` is driven by `v_S = (vx, vy, r w)` through a velocity `D`: `v_S`
 //! itself on an ellipsoid, or `-h(r, v) |v_S|` from the table of a limit surface.
 //!
-//! Only here: `new`, `set_map`, `set_state`, `friction`, `scale_tangent`, `slide`, `resist_at_origin`, `state`, `load`, `clear`, `states`, `export`, `import`,
-//! `arm2`, `remap`, `sweep_law`, `force`, `force_law`.
+//! Only here: `new`, `set_map`, `set_state`, `friction`, `scale_tangent`, `slide`, `resist_at_origin`,
+//! `state`, `load`, `clear`, `states`, `export`, `import`, `arm2`, `remap`, `sweep_law`, `force`,
+//! `force_law`.
 
 mod consistent;
 mod tables;
@@ -164,8 +165,8 @@ impl<R: Real> Reduced<R> {
         &mut self.k
     }
 
-    /// For numbers with derivatives: derivative `k` is that over a factor of all lengths of the patch. `u/r^2`
-    /// does not depend on it.
+    /// For numbers with derivatives: derivative `k` is that over a factor of all lengths of the patch.
+    /// `u/r^2` does not depend on it.
     pub fn scale_tangent(&mut self, k: usize) {
         let Self { cop: [x, y], radius, viscous, .. } = self;
         for (length, power) in [(x, 1.0), (y, 1.0), (radius, 1.0), (viscous, 2.0)] {

@@ -2,8 +2,8 @@
 //! 15.2): the chain rule by hand, with cells in the lanes of the number type. Dual numbers would take three
 //! times as long, as they have one cell at a time.
 //!
-//! The state of a bristle after a stage is `zeta* = d y` with `y = zeta_b + a sigma0 v`, of length `rho` along
-//! `n = y/|y|`. Its derivative is
+//! The state of a bristle after a stage is `zeta* = d y` with `y = zeta_b + a sigma0 v`, of length `rho`
+//! along `n = y/|y|`. Its derivative is
 //!
 //! `d zeta* = d dy + n (along_y . dy + along_v . dv + sum over constants c of by_c dc)`,
 //!
@@ -47,10 +47,35 @@ pub struct Shared {
     /// Of the lengths of the patch over themselves.
     pub scale: [f64; TANGENTS],
     /// Of the constants, in the order of [`Partials::by`].
-    pub constants: [[f64; TANGENTS]; CONSTANTS],
+    pub constants: Constants,
     /// Of the damping of the stage and of the viscous coefficient.
     pub damping: [f64; TANGENTS],
     pub sigma2: [f64; TANGENTS],
+}
+
+/// The derivatives of the constants of friction. Most parameters change none or one, so that the others are
+/// left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Constants {
+    /// Of `a sigma0`.
+    travel: [f64; TANGENTS],
+    /// For each parameter, which constants change, and how many do.
+    terms: [[(usize, f64); CONSTANTS]; TANGENTS],
+    len: [usize; TANGENTS],
+}
+
+impl Constants {
+    /// From the derivatives of every constant.
+    pub fn new(of: [[f64; TANGENTS]; CONSTANTS]) -> Self {
+        let mut out = Self { travel: of[0], terms: [[(0, 0.0); CONSTANTS]; TANGENTS], len: [0; TANGENTS] };
+        for (c, of) in of.iter().enumerate() {
+            for (j, by) in of.iter().enumerate().filter(|(_, by)| **by != 0.0) {
+                out.terms[j][out.len[j]] = (c, *by);
+                out.len[j] += 1;
+            }
+        }
+        out
+    }
 }
 
 /// The derivatives of the bases of a group of cells, for each parameter.
@@ -132,11 +157,15 @@ fn evaluate_cells<R: Real, L: Law>(
         for (j, sum) in sums.iter_mut().enumerate().take(shared.count) {
             let own = &group[j];
             let (dz, dv) = state::<R>(&of, &st, [x, y], *own, shared, j);
-            let (d_damping, d_sigma2) = (R::splat(shared.damping[j]), R::splat(shared.sigma2[j]));
             let mut df = dz;
             for c in 0..2 {
-                let elastic = more.fma(dz[c], d_damping.fma(of.step[c], -(st.damping * own[c])));
-                df[c] = k.sigma2.fma(dv[c], d_sigma2.fma(of.v[c], elastic));
+                df[c] = k.sigma2.fma(dv[c], more.fma(dz[c], -(st.damping * own[c])));
+            }
+            for (by, of) in [(shared.damping[j], &of.step), (shared.sigma2[j], &of.v)] {
+                if by != 0.0 {
+                    let by = R::splat(by);
+                    df = [by.fma(of[0], df[0]), by.fma(of[1], df[1])];
+                }
             }
             sum[0] = w.fma(df[0], sum[0]);
             sum[1] = w.fma(df[1], sum[1]);
@@ -166,13 +195,16 @@ fn state<R: Real>(
 ) -> ([R; 2], [R; 2]) {
     let [ux, uy, uw] = [R::splat(shared.u[0][j]), R::splat(shared.u[1][j]), R::splat(shared.u[2][j])];
     let dv = [(-uw).fma(y, ux), uw.fma(x, uy)];
-    let travel = R::splat(shared.constants[0][j]);
-    let dx = st.a_sigma0.fma(dv[0], travel.fma(of.v[0], base[0]));
-    let dy = [dx, st.a_sigma0.fma(dv[1], travel.fma(of.v[1], base[1]))];
+    let mut dy = [st.a_sigma0.fma(dv[0], base[0]), st.a_sigma0.fma(dv[1], base[1])];
+    let travel = shared.constants.travel[j];
+    if travel != 0.0 {
+        let travel = R::splat(travel);
+        dy = [travel.fma(of.v[0], dy[0]), travel.fma(of.v[1], dy[1])];
+    }
     let mut along = of.along_y[0].fma(dy[0], of.along_y[1] * dy[1]);
     along = of.along_v[0].fma(dv[0], of.along_v[1].fma(dv[1], along));
-    for c in 0..CONSTANTS {
-        along = of.by[c].fma(R::splat(shared.constants[c][j]), along);
+    for (c, by) in &shared.constants.terms[j][..shared.constants.len[j]] {
+        along = of.by[*c].fma(R::splat(*by), along);
     }
     ([of.d.fma(dy[0], of.n[0] * along), of.d.fma(dy[1], of.n[1] * along)], dv)
 }
@@ -207,10 +239,12 @@ fn partials<R: Real, L: Law>(
     let (n, v) = ([c.nx, c.ny], [m.vx, m.vy]);
     let e = [m.vx * m.inv_s, m.vy * m.inv_s];
     let g_slope = st.mu_d * m.bell_slope;
-    // How the length of the bristle changes with the limit, and half of how it changes with the plastic travel.
+    // How the length of the bristle changes with the limit, and half of how it changes with the plastic
+    // travel.
     let by = L::sensitivity(st.a_sigma0, t, &z, m.s, c.along);
     let limit = by.limit;
-    // Over the components of `dy` along `n` and along the turn of `n`, and over those of `dv` along `n` and `e`.
+    // Over the components of `dy` along `n` and along the turn of `n`, and over those of `dv` along `n` and
+    // `e`.
     let (stretch, turn, normal, mut speed, by_travel);
     if L::DIRECTED {
         let plastic;

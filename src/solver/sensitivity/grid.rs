@@ -1,8 +1,9 @@
 //! A grid whose bristles carry derivatives: the values as the engine computes them, with cells in the lanes
-//! of a vector, and beside each base its derivatives, which follow by the chain rule ([`cells`](super::cells)).
+//! of a vector, and beside each base its derivatives, which follow by the chain rule
+//! ([`cells`](super::cells)).
 
 use super::Differentiable;
-use super::cells::{BaseTangents, Shared, commit, evaluate};
+use super::cells::{BaseTangents, Constants, Shared, commit, evaluate};
 use crate::contact::Contact;
 use crate::number::dual::{Dual, TANGENTS};
 use crate::number::real::Real;
@@ -62,7 +63,7 @@ impl<C: Real> TangentGrid<C> {
             count: self.count,
             u: [u.x.d, u.y.d, w],
             scale: self.scale,
-            constants: [st.a_sigma0.d, st.mu_c.d, st.mu_d.d, of.inv_v_s.d, of.gamma.d, of.s_ba.d],
+            constants: Constants::new([st.a_sigma0.d, st.mu_c.d, st.mu_d.d, of.inv_v_s.d, of.gamma.d, of.s_ba.d]),
             damping: st.damping.d,
             sigma2: of.sigma2.d,
         }

@@ -77,8 +77,8 @@ impl<R: Real> Reduced<R> {
             active &= goes_on & !R::bitmask(R::and(good, near));
         }
         if R::HAS_TANGENTS {
-            // The ends of the interval do not depend on anything. Inside, a step of Newton from the value alone
-            // has the derivatives of the root.
+            // The ends of the interval do not depend on anything. Inside, a step of Newton from the value
+            // alone has the derivatives of the root.
             tau = tau.without_tangents();
             let (f, slope) = self.residual(m, inv_limit, q, z1, chord, tau);
             let inside = R::and(R::and(zero.lt(tau), tau.lt(one)), slips);
