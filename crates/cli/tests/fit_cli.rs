@@ -15,10 +15,12 @@ fn path(of_repository: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The arguments that fit the eight seconds as the example fits all of it.
+/// The arguments that fit the eight seconds as the example fits all of it; the bristles are loaded at their
+/// start.
 fn arguments<'a>(recording: &'a str, file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let span = ["--unset", "fit.recording.from,fit.recording.to", "--set", "fit.starts=2"];
-    ["fit", recording, "--scenario", file].into_iter().chain(span).chain(more.iter().copied()).collect()
+    let part = ["--set", "fit.burn_in=1.5", "--set", "fit.share=0.6"];
+    ["fit", recording, "--scenario", file].into_iter().chain(span).chain(part).chain(more.iter().copied()).collect()
 }
 
 fn parameter<'v>(report: &'v Value, name: &str) -> &'v Value {

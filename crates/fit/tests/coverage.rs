@@ -20,10 +20,10 @@ fn check(correlated: f64, recordings: u64) {
 
 #[test]
 fn under_white_noise() {
-    check(0.0, 12);
+    check(0.0, 5);
 }
 
 #[test]
 fn under_noise_that_is_correlated_over_a_third_of_a_second() {
-    check(0.3, 12);
+    check(0.3, 5);
 }

