@@ -223,7 +223,7 @@ pub trait Real:
         self
     }
 
-    /// Sine and cosine of any angle [rad] in one lane.
+    /// Sine and cosine of any angle \[rad\] in one lane.
     #[inline(always)]
     fn sin_cos_of(self, lane: usize) -> [Self::Scalar; 2] {
         let (sin, cos) = self.lane(lane).sin_cos();
