@@ -465,14 +465,14 @@ fn a_program_without_stores_says_how_to_get_one_with_them() {
 #[cfg(not(debug_assertions))]
 const CLOUD: u64 = 6_000_000;
 
-/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB, and what `bench --all`
-/// compares 0.4 MB. At 29.7 MB with all features there is room for 1 %; generic code that several crates use
-/// is in it once for each.
+/// Lines for a debugger had made it 93 MB. Reading tables of Parquet takes 0.8 MB, what `bench --all` compares
+/// 0.4 MB, and `fit` 2.2 MB with the decompressors of MCAP. At 31.9 MB with all features there is room for 1 %;
+/// generic code that several crates use is in it once for each.
 #[test]
 #[cfg(not(debug_assertions))]
 fn the_program_is_small() {
     let bytes = fs::metadata(env!("CARGO_BIN_EXE_bristle")).unwrap().len();
-    let most = if cfg!(feature = "cloud") { 24_000_000 + CLOUD } else { 24_000_000 };
+    let most = if cfg!(feature = "cloud") { 26_300_000 + CLOUD } else { 26_300_000 };
     assert!(bytes < most, "{bytes} bytes");
 }
 
@@ -536,7 +536,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 10, "{listed}");
+    assert_eq!(listed.lines().count(), 11, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file =
