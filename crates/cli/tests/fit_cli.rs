@@ -83,7 +83,7 @@ fn bad_input_gets_one_clear_sentence() {
     for (from, to, part) in [
         ("\"friction.mu_c\" = {}", "\"friction.mu\" = {}", "fit.unknowns.friction.mu = unknown: expected one of"),
         ("\"friction.mu_c\" = {}", "\"friction.mu_c\" = { bounds = [1, 0] }", "two finite numbers, the lower first"),
-        ("share = 0.5", "share = 2", "fit.share = 2: expected 0.05 to 1"),
+        ("share = 0.5", "evaluations = 0", "fit.evaluations = 0: expected 1 to 10000"),
         ("share = 0.5", "shares = 2", "unknown field `shares`"),
         ("wrench.fx", "wrench.f", "unknown field `f`"),
         ("mu_c = 0.5", "mu_c = -1", "friction.mu_c = -1: expected"),
