@@ -52,9 +52,32 @@ fn the_answer_is_printed_and_written() {
         let run = ["rollout", &scenario, "--engine", "cpu", "--out", &format!("run{contacts}"), "-q"];
         assert_eq!(json(dir.path(), &run)["contacts"], contacts, "{scenario}");
     }
-    // What is there is not replaced.
+    // What is there is not replaced unless that is asked for, and samples of before do not stay.
     let (code, _, told) = bristle(dir.path(), &arguments);
     assert!(code == 2 && told.contains("--force"), "{told}");
+    let again: Vec<&str> = arguments.iter().copied().filter(|a| *a != "fit.samples=40").collect();
+    let again: Vec<&str> = again[..again.len() - 1].iter().copied().chain(["--force"]).collect();
+    assert_eq!(bristle(dir.path(), &again).0, 0);
+    assert!(!dir.path().join("fitted/posterior.csv").exists());
+}
+
+/// A file that is read, or that is not of a fit, is never replaced.
+#[test]
+fn files_of_others_stay() {
+    let recording = path("crates/fit/tests/data/tribometer.tsv");
+    let example = fs::read_to_string(path("examples/tribometer.toml")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("scenario.toml"), &example).unwrap();
+    fs::write(dir.path().join("my.toml"), &example).unwrap();
+    for (file, mark) in [("scenario.toml", false), ("my.toml", false), ("scenario.toml", true)] {
+        if mark {
+            fs::write(dir.path().join("fit.json"), "{}").unwrap();
+        }
+        let arguments = arguments(&recording, file, &["--out", ".", "--force", "-q"]);
+        let (code, _, told) = bristle(dir.path(), &arguments);
+        assert!(code == 2 && told.contains("--out = ./scenario.toml: expected a directory without"), "{told}");
+        assert_eq!(fs::read_to_string(dir.path().join("scenario.toml")).unwrap(), example);
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
+use bristle::error::ParameterError;
 use bristle_data::disk::appear;
 use serde_json::{Value, json};
 
@@ -11,22 +12,17 @@ use crate::compare::Comparison;
 use crate::fit::{Estimate, Fit, Posterior};
 use crate::residuals::Channel;
 
-/// JSON has no infinity and no NaN.
-fn finite(v: f64) -> Value {
-    if v.is_finite() { json!(v) } else { Value::Null }
-}
-
-/// What a fit says, for programs.
+/// What a fit says, for programs; null for a number that is not finite.
 pub fn json(fit: &Fit) -> Value {
     let noise = |c: &Channel| {
         json!({
             "recording": c.recording,
             "quantity": c.name,
-            "sensor": finite(c.sensor),
-            "repeatability": c.repeatability.map(finite),
-            "residual": finite(c.residual),
-            "correlated": finite(c.correlated),
-            "normal_force": c.normal_force.map(finite),
+            "sensor": c.sensor,
+            "repeatability": c.repeatability,
+            "residual": c.residual,
+            "correlated": c.correlated,
+            "normal_force": c.normal_force,
         })
     };
     let held_out = |c: &Channel| {
@@ -34,10 +30,10 @@ pub fn json(fit: &Fit) -> Value {
             json!({
                 "recording": c.recording,
                 "quantity": c.name,
-                "rms": finite(rms),
-                "fitted_rms": finite(c.residual),
-                "ratio": finite(rms / c.residual),
-                "share_of_normal_force": c.normal_force.map(|n| finite(rms / n)),
+                "rms": rms,
+                "fitted_rms": c.residual,
+                "ratio": rms / c.residual,
+                "share_of_normal_force": c.normal_force.map(|n| rms / n),
             })
         })
     };
@@ -50,7 +46,7 @@ pub fn json(fit: &Fit) -> Value {
         "directions": fit.directions,
         "before": fit.before,
         "notes": fit.notes,
-        "independent_samples": finite(fit.effective),
+        "independent_samples": fit.effective,
         "converged": fit.converged,
         "seconds": fit.seconds,
     })
@@ -130,8 +126,39 @@ pub fn text_of(comparison: &Comparison) -> String {
     out
 }
 
+/// The mark of a directory of results, which is written last, and the other files in it.
+const MARK: &str = "fit.json";
+const OTHERS: [&str; 4] = ["residuals.csv", "scenario.toml", Posterior::FILE, "posterior.toml"];
+
+/// Checks that results may be written into the directory `dir`, which need not be there yet: nothing is
+/// replaced but results, those only with `force`, and none of the files that are read, `inputs`.
+///
+/// # Errors
+/// A place where something else is.
+pub fn check_place(dir: &Path, force: bool, inputs: &[&Path]) -> Result<(), ParameterError> {
+    let wrong = |at: &Path, accepted: &str| Err(ParameterError::new("out", at.display(), accepted));
+    if dir.exists() && !dir.is_dir() {
+        return wrong(dir, "a directory, or a name that is not taken");
+    }
+    let real = |path: &Path| path.canonicalize().ok();
+    let there = |name: &&str| dir.join(name).symlink_metadata().is_ok();
+    if let Some(name) = OTHERS.iter().chain([&MARK]).filter(|name| there(name)).find(|name| {
+        let file = real(&dir.join(name));
+        file.is_some() && inputs.iter().any(|input| real(input) == file)
+    }) {
+        return wrong(&dir.join(name), "a directory without a file that is read");
+    }
+    let has_results = there(&MARK);
+    match OTHERS.iter().find(|name| there(name)) {
+        Some(name) if !has_results => wrong(&dir.join(name), "a directory without files that are not of a fit"),
+        _ if has_results && !force => wrong(dir, "a directory without results, or `force` to replace them"),
+        _ => Ok(()),
+    }
+}
+
 /// Writes `fit.json`, `residuals.csv` and `scenario.toml` of the first fit into the directory `dir`, and its
-/// samples as `posterior.csv` and `posterior.toml`; each of them appears as a whole.
+/// samples as `posterior.csv` and `posterior.toml`; each of them appears as a whole. Samples of results
+/// before, which [`check_place`] has allowed to replace, are removed if there are none now.
 ///
 /// # Errors
 /// The disk.
@@ -162,7 +189,14 @@ pub fn write(dir: &Path, fits: &[Fit], comparison: Option<&Comparison>) -> io::R
             out.flush()
         })?;
         appear(&dir.join("posterior.toml"), |file| file.write_all(posterior.scenario.as_bytes()))?;
+    } else {
+        for name in [Posterior::FILE, "posterior.toml"] {
+            match std::fs::remove_file(dir.join(name)) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+        }
     }
     let text = serde_json::to_string_pretty(&json_of_all(fits, comparison))?;
-    appear(&dir.join("fit.json"), |file| writeln!(file, "{text}"))
+    appear(&dir.join(MARK), |file| writeln!(file, "{text}"))
 }

@@ -1,12 +1,13 @@
 //! `bristle fit`: friction identified from recordings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::changes::Changes;
 use super::interrupt::INTERRUPTED;
 use super::{Failure, note, print, print_text};
+use bristle::error::ParameterError;
 use bristle_fit::compare::compare;
 use bristle_fit::fit::{Fit, FitError, fit};
 use bristle_fit::{FitFile, report};
@@ -62,13 +63,11 @@ impl FitArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         super::set_threads(self.threads)?;
         if let Some(out) = &self.out {
-            let is_there = out.join("fit.json").exists() || (out.exists() && !out.is_dir());
-            if is_there && !self.force {
-                return Err(Failure::of_user(format!(
-                    "--out {}: exists: expected a new name, or `--force`",
-                    out.display()
-                )));
-            }
+            let inputs: Vec<&Path> = self.recordings.iter().chain([&self.scenario]).map(PathBuf::as_path).collect();
+            report::check_place(out, self.force, &inputs).map_err(|e| {
+                let told = ParameterError { field: "--out".into(), ..e }.to_string();
+                Failure::of_user(told.replace("`force`", "`--force`"))
+            })?;
         }
         let file = FitFile::load(&self.scenario, &self.changes.0).map_err(Failure::of_scenario)?;
         let recordings = file.read(&self.recordings).map_err(failure)?;
@@ -100,6 +99,10 @@ impl FitArguments {
         for changes in &all {
             match fit(&file, &recordings, changes, &ask) {
                 Err(FitError::Stopped) if !fits.is_empty() => break,
+                Err(error @ FitError::Stopped) => {
+                    note(error);
+                    std::process::exit(INTERRUPTED);
+                }
                 done => fits.push(done.map_err(failure)?),
             }
         }
