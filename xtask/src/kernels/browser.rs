@@ -2,6 +2,9 @@
 //! checks what naga does not: that barriers and subgroup operations are in uniform control flow.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::thread;
 
 use bristle::friction::Law;
 use bristle::gpu::{Adapter, Layout, Variant};
@@ -52,8 +55,11 @@ for (const kernel of input) {
 await post(out);
 ";
 
+/// Most browsers at once. The software driver compiles on one thread of a browser.
+const BROWSERS: usize = 4;
+
 /// What the browser made of the kernels.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// The adapter on which it compiled them.
     pub adapter: String,
@@ -140,18 +146,31 @@ fn input(kernel: &Kernel, pipeline: bool) -> Result<Value, String> {
 }
 
 /// Compiles each kernel, and makes a `pipeline` of it, which takes a second or two on a software driver.
+/// There is a browser for each processor, with its part of the kernels.
 ///
 /// # Errors
 /// No browser, or one without WebGPU.
 pub fn compiled(kernels: &[Kernel], pipeline: bool) -> Result<Found, String> {
     let inputs = kernels.iter().map(|kernel| input(kernel, pipeline)).collect::<Result<Vec<_>, _>>()?;
-    let mut out = browser::run(SCRIPT, &Value::Array(inputs))?;
+    let browsers = thread::available_parallelism().map_or(1, NonZero::get).min(BROWSERS);
+    let part = inputs.len().div_ceil(browsers).max(1);
+    let results = thread::scope(|scope| {
+        let start = |part: &[Value]| {
+            let input = Value::Array(part.to_vec());
+            scope.spawn(move || browser::run(SCRIPT, &input))
+        };
+        let started: Vec<_> = inputs.chunks(part).map(start).collect();
+        let end = |page: thread::ScopedJoinHandle<_>| page.join().unwrap_or_else(|panic| resume_unwind(panic));
+        started.into_iter().map(end).collect::<Result<Vec<_>, String>>()
+    })?;
     let fail = |e: serde_json::Error| format!("the page's result: {e}");
-    Ok(Found {
-        adapter: out["adapter"].as_str().unwrap_or_default().to_owned(),
-        made: serde_json::from_value(out["made"].take()).map_err(fail)?,
-        refused: serde_json::from_value(out["refused"].take()).map_err(fail)?,
-    })
+    let mut found = Found::default();
+    for mut out in results {
+        out["adapter"].as_str().unwrap_or_default().clone_into(&mut found.adapter);
+        found.made.extend(serde_json::from_value::<Vec<String>>(out["made"].take()).map_err(fail)?);
+        found.refused.extend(serde_json::from_value::<BTreeMap<_, _>>(out["refused"].take()).map_err(fail)?);
+    }
+    Ok(found)
 }
 
 /// Compiles all kernels and layouts, and says what was refused.
