@@ -1,10 +1,14 @@
-//! Runs the tests of the Python package: builds the wheel as a user does, and installs it into a virtual
-//! environment of its own under `target/python`.
+//! Runs the tests of the Python package: builds the wheel as a user does, but for features of dependencies
+//! (see [`FEATURES`]), and installs it into a virtual environment of its own under `target/python`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::venv::{environment, run};
+
+/// With these features the wheel is made of what the tests of Rust have compiled (see `xtask/features`). They
+/// change no code of the package. `.ci/run` lints it without them, as a user compiles it.
+const FEATURES: &str = "maturin.build-args=--features as-tested";
 
 /// Builds the wheel, checks types and style, and runs pytest with `arguments`.
 pub fn test(root: &Path, arguments: &[String]) -> ExitCode {
@@ -36,7 +40,7 @@ fn try_test(root: &Path, arguments: &[String]) -> Result<(), String> {
         command
     };
     run(pip("install").args(["--requirement", "python/requirements-test.txt"]))?;
-    run(pip("wheel").args(["--no-deps", "--wheel-dir"]).arg(&wheels).arg("."))?;
+    run(pip("wheel").args(["--no-deps", "--config-settings", FEATURES, "--wheel-dir"]).arg(&wheels).arg("."))?;
     run(pip("install")
         .args(["--no-deps", "--force-reinstall", "--no-index", "--find-links"])
         .arg(&wheels)
