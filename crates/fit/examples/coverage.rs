@@ -9,14 +9,18 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 fn main() {
     let count: u64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
     for correlated in [0.0, 0.3] {
         let (mut pooled, mut all) = (0, 0);
         for (law, (name, _)) in common::LAWS.iter().enumerate() {
             let mut shares: BTreeMap<String, [u32; 3]> = BTreeMap::new();
-            for seed in 0..count {
-                for (path, is_in) in common::covered(law, seed, correlated) {
+            let of_seed = |seed| common::covered(law, seed, correlated);
+            let all_seeds: Vec<_> = (0..count).into_par_iter().map(of_seed).collect();
+            for of_one in all_seeds {
+                for (path, is_in) in of_one {
                     let share = shares.entry(path).or_default();
                     share[match is_in {
                         Some(true) => 0,
