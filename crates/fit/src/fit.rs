@@ -193,7 +193,7 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     best = search.escaped(best)?;
     best = search.resolved(best)?;
     best = search.reweighted(best)?;
-    let (best, directions) = search.identified(best)?;
+    let (best, directions) = search.identified(best, Vec::new())?;
     search.finish(best, directions, before, notes, begun, &needed, changes)
 }
 
@@ -209,7 +209,7 @@ impl Searching<'_> {
         needed: &[(&str, f64)],
         changes: &[String],
     ) -> Result<Fit, FitError> {
-        let Known { best, spread, intervals } = self.intervals(best, &directions)?;
+        let Known { best, spread, intervals, directions } = self.intervals(best, directions)?;
         let posterior = self.posterior(&best, spread.as_ref(), needed, changes)?;
         let problem = &self.problem;
         let unknowns = &problem.unknowns;

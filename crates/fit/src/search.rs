@@ -25,6 +25,8 @@ pub(crate) struct Known {
     pub spread: Option<Spread>,
     /// None of an unknown that is held.
     pub intervals: Vec<Option<Interval>>,
+    /// What is held because it cannot be told.
+    pub directions: Vec<Null>,
 }
 
 /// What stops a search: the engine, or the user.
@@ -294,9 +296,13 @@ impl Searching<'_> {
         all
     }
 
-    /// Holds what cannot be told, one after the other, and searches on with the rest.
-    pub(crate) fn identified(&mut self, mut best: Found) -> Result<(Found, Vec<Null>), FitError> {
-        let (segments, mut directions) = (self.segments(), Vec::new());
+    /// Holds what cannot be told beside `directions`, one after the other, and searches on with the rest.
+    pub(crate) fn identified(
+        &mut self,
+        mut best: Found,
+        mut directions: Vec<Null>,
+    ) -> Result<(Found, Vec<Null>), FitError> {
+        let segments = self.segments();
         self.problem.central = true;
         while !self.stopped {
             let free: Vec<usize> = (0..best.point.len()).filter(|j| !best.held[*j]).collect();
@@ -351,11 +357,10 @@ impl Searching<'_> {
     }
 
     /// Intervals by linear theory, and by the profile where that is doubtful.
-    pub(crate) fn intervals(&mut self, best: Found, directions: &[Null]) -> Result<Known, FitError> {
+    pub(crate) fn intervals(&mut self, mut best: Found, mut directions: Vec<Null>) -> Result<Known, FitError> {
         let (segments, n) = (self.segments(), best.point.len());
-        let free: Vec<usize> = (0..n).filter(|j| !best.held[*j]).collect();
-        let mut best = best;
         for round in 0..3 {
+            let free: Vec<usize> = (0..n).filter(|j| !best.held[*j]).collect();
             let Some(spread) = spread(&best, &free, &segments, self.loss) else { break };
             let Self { problem, ask, stopped, loss, .. } = self;
             problem.central = false;
@@ -385,17 +390,24 @@ impl Searching<'_> {
             };
             match better {
                 Some(point) if round < 2 => {
-                    let held = best.held.clone();
+                    let mut held = best.held.clone();
+                    // What was held, and fits better elsewhere, can be told.
+                    directions.retain(|(j, _)| point[*j] == best.point[*j]);
+                    held.iter_mut().enumerate().for_each(|(j, held)| *held &= point[j] == best.point[j]);
+                    let is_released = held != best.held;
                     best = self.again(best, &held, point, "a better minimum")?;
+                    if is_released {
+                        (best, directions) = self.identified(best, directions)?;
+                    }
                 }
                 _ => {
                     let mut all = vec![None; n];
                     free.iter().enumerate().for_each(|(k, j)| all[*j] = Some(spread.linear(k, best.point[*j])));
                     targets.iter().zip(intervals).for_each(|(target, interval)| all[target.unknown] = Some(interval));
-                    return Ok(Known { best, spread: Some(spread), intervals: all });
+                    return Ok(Known { best, spread: Some(spread), intervals: all, directions });
                 }
             }
         }
-        Ok(Known { best, spread: None, intervals: vec![None; n] })
+        Ok(Known { best, spread: None, intervals: vec![None; n], directions })
     }
 }

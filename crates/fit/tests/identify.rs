@@ -105,3 +105,14 @@ fn strokes_that_do_not_break_away_give_a_lower_limit() {
     let sigma0 = of(&fit, "friction.sigma0");
     assert!((sigma0.value - 1e4).abs() < 1.5 * (sigma0.high - sigma0.low) && sigma0.identifiable, "{sigma0:?}");
 }
+
+/// From LuGre with friction that hardly rises at rest no derivative leads to the Stribeck velocity; the interval
+/// that is looked for meets the better fit, and then the velocity counts as told.
+#[test]
+fn what_another_minimum_hides_is_not_called_untold() {
+    let lugre = common::LAWS.iter().position(|(name, _)| *name == "lugre").unwrap();
+    for seed in [5, 33] {
+        let covered = common::covered(lugre, seed, 0.0);
+        assert!(covered.iter().all(|(_, is_in)| *is_in == Some(true)), "seed {seed}: {covered:?}");
+    }
+}
