@@ -15,7 +15,7 @@ use crate::recording::{Recording, RecordingError};
 use crate::residuals::{Channel, Misfit, channels, misfit};
 use crate::search::{Known, Null, Searching, Stopped};
 use crate::trust_region::{Found, Loss, Start};
-use crate::unknown::{Quantity, Sizes, Unknown, unknown};
+use crate::unknown::{Quantity, START, Sizes, Unknown, unknown};
 
 /// Why a fit has no result.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +111,9 @@ impl Posterior {
     pub const FILE: &str = "posterior.csv";
 }
 
+/// How long a patch moves before a recording, if it does, in median times between samples.
+const LEAD: f64 = 20.0;
+
 /// Called on the way with what is being done; `false` asks to stop, and the best so far is the result.
 pub type Ask<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 
@@ -135,7 +138,8 @@ fn unknowns(
     let mut all = Vec::new();
     for (path, spec) in &specs {
         let made = unknown(path, spec, scenario, &names, size, sizes).map_err(|e| file.wrong(&e))?;
-        let is_own = spec.own.unwrap_or(path.ends_with(".offset") || path.ends_with(".drift"));
+        let of_one = path.ends_with(".offset") || path.ends_with(".drift") || START.contains(&path.as_str());
+        let is_own = spec.own.unwrap_or(of_one);
         if is_own && repeated.len() > 1 {
             let own = |r: usize| Unknown { name: format!("{path}@{r}"), recording: Some(r), ..made.clone() };
             all.extend((0..repeated.len()).map(own));
@@ -176,8 +180,15 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     let mut problem = Problem { scenario: &scenario, repeated, unknowns: Vec::new(), step, central: false };
     problem.check()?;
     let speed = (0..recordings.len()).filter_map(|r| speeds(&problem, r)).map(|s| s.usual).fold(0.0, f64::max);
-    let sizes = Sizes { speed: if speed > 0.0 { speed } else { 1.0 }, duration, period };
+    let travel = recordings.iter().map(Recording::travel);
+    let travel = travel.fold([0.0; 3], |most, of| [0, 1, 2].map(|i| f64::max(most[i], of[i])));
+    let sizes = Sizes { speed: if speed > 0.0 { speed } else { 1.0 }, duration, period, travel };
     problem.unknowns = unknowns(file, &scenario, &problem.repeated, sizes)?;
+    if problem.unknowns.iter().any(|u| matches!(u.quantity, Quantity::Start(_))) {
+        for repeated in &mut problem.repeated {
+            repeated.begin_before(LEAD * period)?;
+        }
+    }
     let rows: usize = (0..recordings.len()).map(|r| problem.rows(r)).sum();
     if rows < 10 * problem.unknowns.len().max(1) {
         let accepted = format!("at least ten for each of {} unknowns", problem.unknowns.len());

@@ -42,7 +42,7 @@ fn rank(unknown: &Unknown) -> usize {
         (_, "friction.s_ba") => 8,
         (_, path) if path.starts_with("patch.") => 9,
         (_, "inputs.normal_force") => 10,
-        (Quantity::Sensor { .. }, _) => 11,
+        (Quantity::Sensor { .. } | Quantity::Start(_), _) => 11,
         (_, "friction.mu_c") => 13,
         _ => 12,
     }

@@ -11,7 +11,7 @@ use bristle_scenario::Scenario;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use crate::recording::Recording;
+use crate::recording::{Recording, TwistSteps};
 use crate::trust_region::{Linear, Start};
 use crate::unknown::{Part, Quantity, Unknown};
 
@@ -36,6 +36,9 @@ pub struct Repeated {
     /// What one standard deviation of each compared channel is taken as.
     pub deviations: Vec<f64>,
     inputs: Vec<(String, Signal)>,
+    /// Of a patch that had moved before: how long before the first sample its run begins \[s\], and the twist
+    /// from the first sample on as steps; the inputs are later by as much.
+    before: Option<(f64, TwistSteps)>,
 }
 
 /// Which samples are asked for.
@@ -82,7 +85,30 @@ impl Repeated {
         let inputs = signals(&recording)?;
         let channels = recording.compared.len();
         let deviations = recording.compared.iter().map(|c| spread(&c.values).max(f64::MIN_POSITIVE)).collect();
-        Ok(Self { fitted, used, signs: vec![1.0; channels], deviations, inputs, recording })
+        Ok(Self { fitted, used, signs: vec![1.0; channels], deviations, inputs, before: None, recording })
+    }
+
+    /// Lets the run begin `lead` \[s\] before the first sample, for a motion before the recording; the other
+    /// inputs have the values of the first sample until then.
+    ///
+    /// # Errors
+    /// Inputs that cannot be made signals of.
+    pub fn begin_before(&mut self, lead: f64) -> Result<(), ParameterError> {
+        let mut early = self.recording.clone();
+        early.time.iter_mut().for_each(|t| *t += lead);
+        early.time.insert(0, 0.0);
+        early.inputs.retain(|c| !is_motion(&c.name));
+        early.inputs.iter_mut().for_each(|c| c.values.insert(0, c.values[0]));
+        self.inputs = signals(&early)?;
+        let late = |steps: Vec<(f64, f64)>| steps.into_iter().map(|(t, v)| (t + lead, v)).collect();
+        let still = || [const { Vec::new() }; 3];
+        self.before = Some((lead, self.recording.steps().map_or_else(still, |steps| steps.map(late))));
+        Ok(())
+    }
+
+    /// How long before the first sample a run begins \[s\].
+    fn lead(&self) -> f64 {
+        self.before.as_ref().map_or(0.0, |(lead, _)| *lead)
     }
 
     /// The samples that are asked for.
@@ -100,11 +126,18 @@ impl Repeated {
         self.signs[channel] * self.recording.compared[channel].values[i]
     }
 
-    /// Puts the recorded inputs into a contact.
-    fn drive(&self, contact: &mut Contact) {
+    /// Puts the recorded inputs into a contact that moves by `start` before the recording; false if it cannot.
+    fn drive(&self, contact: &mut Contact, start: [f64; 3]) -> bool {
         for (name, signal) in &self.inputs {
             *slot(contact, name).expect("inputs are checked when a problem is made") = signal.clone();
         }
+        let Some((lead, steps)) = &self.before else { return true };
+        ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(steps).zip(start).all(|((name, steps), moved)| {
+            let points: Vec<(f64, f64)> = std::iter::once((0.0, moved / lead)).chain(steps.iter().copied()).collect();
+            let is_still = points.iter().all(|(_, v)| *v == 0.0);
+            let signal = if is_still { Ok(Signal::constant(0.0)) } else { Signal::steps(&points) };
+            slot(contact, name).zip(signal.ok()).map(|(slot, signal)| *slot = signal).is_some()
+        })
     }
 }
 
@@ -133,6 +166,11 @@ fn slot<'c>(contact: &'c mut Contact, name: &str) -> Option<&'c mut Signal> {
     }
 }
 
+/// Whether an input says how the patch moves.
+fn is_motion(name: &str) -> bool {
+    name.starts_with("position.") || name.starts_with("twist.")
+}
+
 /// The inputs of a recording as signals. Recorded positions become velocities that are held from sample to
 /// sample, so that displacements are those that were recorded.
 fn signals(recording: &Recording) -> Result<Vec<(String, Signal)>, ParameterError> {
@@ -143,17 +181,16 @@ fn signals(recording: &Recording) -> Result<Vec<(String, Signal)>, ParameterErro
         let lean = twist.map(|signal| if is_still(&signal) { Signal::constant(0.0) } else { signal });
         all.extend(["twist.vx", "twist.vy", "twist.w"].map(str::to_owned).into_iter().zip(lean));
     }
-    let is_motion = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
     for channel in recording.inputs.iter().filter(|c| !is_motion(&c.name)) {
         all.extend(recording.signal(&channel.name)?.map(|signal| (channel.name.clone(), signal)));
     }
     Ok(all)
 }
 
-/// A number of all samples of a contact by the name of a compared channel.
+/// A number of the last `samples` of a contact by the name of a compared channel.
 fn quantity(trajectories: &Trajectories, contact: usize, name: &str, samples: usize) -> Option<Vec<f64>> {
     let of = trajectories.of(contact);
-    let of = of.start..of.start + samples;
+    let of = of.end - samples..of.end;
     let (kind, part) = name.split_once('.')?;
     let axes: [&str; 3] = match kind {
         "wrench" => ["fx", "fy", "tau"],
@@ -260,14 +297,24 @@ impl Problem<'_> {
     fn contact(&self, point: &[f64], recording: usize) -> Option<Contact> {
         let numbers = self.numbers(point, recording);
         let mut contact = self.scenario.variant(0, self.scenario.spec().seed, &numbers).ok()?;
-        self.repeated[recording].drive(&mut contact);
-        Some(contact)
+        let mut start = [0.0; 3];
+        for (unknown, coordinate) in self.unknowns.iter().zip(point) {
+            match unknown.quantity {
+                Quantity::Start(axis) if unknown.recording.is_none_or(|own| own == recording) => {
+                    start[axis] = unknown.value(*coordinate);
+                }
+                _ => {}
+            }
+        }
+        self.repeated[recording].drive(&mut contact, start).then_some(contact)
     }
 
     fn plan(&self, recording: usize, samples: usize) -> Plan {
         let plan = self.scenario.plan();
-        let time = &self.repeated[recording].recording.time;
-        Plan { samples: time[..samples].to_vec(), step: self.step, keep_bristles: false, ..plan }
+        let (time, lead) = (&self.repeated[recording].recording.time, self.repeated[recording].lead());
+        let begin = (lead > 0.0).then_some(0.0);
+        let times = begin.into_iter().chain(time[..samples].iter().map(|t| t + lead)).collect();
+        Plan { samples: times, step: self.step, keep_bristles: false, ..plan }
     }
 
     /// Every compared channel of a recording at some points: `[point][channel][sample]`, before the sensor.
@@ -371,7 +418,7 @@ impl Problem<'_> {
         let is_moved = |start: &Start, j: usize| {
             let unknown = &self.unknowns[j];
             let is_of = unknown.recording.is_none_or(|own| own == recording);
-            !start.held[j] && is_of && unknown.quantity == Quantity::Scenario
+            !start.held[j] && is_of && unknown.quantity.is_of_contact()
         };
         let nudge = NUDGE[usize::from(self.scenario.first().contact.body.free().is_some())];
         // For each start its point, and then one or two for each derivative.

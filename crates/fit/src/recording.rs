@@ -20,6 +20,7 @@ mod units;
 use std::ops::Range;
 
 pub use error::RecordingError;
+pub use motion::TwistSteps;
 pub use spec::{
     ColumnName, ColumnSpec, ComparedColumns, InputColumns, PoseColumns, RecordingSpec, Saturated, Sign, TimeColumn,
     TwistColumns, WrenchColumns,

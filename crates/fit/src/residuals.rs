@@ -161,6 +161,20 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
             );
             all.push(Misfit { channel: channel.name.clone(), on: "itself", share: 1.0, sentence });
         }
+        // What a law misses comes again; bristles that are loaded at the start are missed there alone.
+        let (early, late) = errors.split_at(n / 20);
+        let [early, late] = [early, late].map(|errors| rms(errors.iter().copied()));
+        let share = rms(errors[..n / 20].iter().copied()).powi(2) * (n / 20) as f64
+            / finite.iter().map(|e| e * e).sum::<f64>().max(f64::MIN_POSITIVE);
+        if early > 3.0 * late {
+            let sentence = format!(
+                "{}: the first twentieth has {:.0} % of the residual's square: bristles may have been loaded there; \
+                 `burn_in`, or the unknowns start.x, start.y, start.theta, allow for that",
+                channel.name,
+                100.0 * share,
+            );
+            all.push(Misfit { channel: channel.name.clone(), on: "the start", share, sentence });
+        }
         for (on, by) in causes {
             let share = explained(&errors, &by);
             if share > (3.0 * chance).max(0.1) {

@@ -43,6 +43,16 @@ pub enum Quantity {
         /// Which number of the sensor.
         part: Part,
     },
+    /// How far a prescribed patch had moved along x, y or about z before the recording, from unloaded bristles
+    /// on, in its own frame [m, m or rad].
+    Start(usize),
+}
+
+impl Quantity {
+    /// Whether another value needs another run of the contact.
+    pub const fn is_of_contact(&self) -> bool {
+        !matches!(self, Self::Sensor { .. })
+    }
 }
 
 /// An unknown.
@@ -126,6 +136,8 @@ pub struct Sizes {
     pub duration: f64,
     /// The median time between samples \[s\].
     pub period: f64,
+    /// How far recorded positions and velocities take the patch along x, y and about z at most [m, m, rad].
+    pub travel: [f64; 3],
 }
 
 /// Bounds where none are given, their scale, and which of them are physics.
@@ -147,6 +159,14 @@ fn usual(path: &str, nominal: f64, sizes: Sizes) -> Option<([f64; 2], Scale, [bo
         _ if path.starts_with("patch.size") => return tenfold(nominal),
         _ => return None,
     })
+}
+
+/// The names of what a patch had moved before the recording.
+pub const START: [&str; 3] = ["start.x", "start.y", "start.theta"];
+
+/// The motion before the recording that a path is, if it is one.
+fn start(path: &str) -> Option<Quantity> {
+    START.iter().position(|name| *name == path).map(Quantity::Start)
 }
 
 /// The sensor's number that a path is, if it is one: of `channels`.
@@ -176,7 +196,7 @@ pub fn unknown(
     sizes: Sizes,
 ) -> Result<Unknown, ParameterError> {
     let field = |key: &str| format!("fit.unknowns.{path}{}{key}", if key.is_empty() { "" } else { "." });
-    let quantity = sensor(path, channels).unwrap_or(Quantity::Scenario);
+    let quantity = sensor(path, channels).or_else(|| start(path)).unwrap_or(Quantity::Scenario);
     let (nominal, given) = match &quantity {
         Quantity::Sensor { channel, part } => {
             let most = spread(channel).max(f64::MIN_POSITIVE);
@@ -190,11 +210,24 @@ pub fn unknown(
             let scale = if *part == Part::Gain { Scale::Log } else { Scale::Linear };
             (part.neutral(), Some((bounds, scale, [false; 2])))
         }
+        Quantity::Start(_) if scenario.first().contact.body.free().is_some() => {
+            let accepted = "a body of kind `prescribed`; of a free one `initial.pose` and `initial.twist`";
+            return Err(ParameterError::new(field(""), "a free body", accepted));
+        }
+        Quantity::Start(_) if sizes.travel == [0.0; 3] => {
+            return Err(ParameterError::new(field(""), "nothing that moves", "a recording whose inputs have a motion"));
+        }
+        Quantity::Start(axis) => {
+            let far = sizes.travel[*axis];
+            (0.0, (far > 0.0).then_some(([-far, far], Scale::Linear, [false; 2])))
+        }
         Quantity::Scenario => {
             let numbers = &scenario.first().parameters;
             let Some((_, nominal)) = numbers.iter().find(|(name, _)| name == path) else {
                 let own = numbers.iter().map(|(name, _)| name.clone());
-                let names: Vec<String> = own.chain(channels.iter().flat_map(|c| sensor_names(c))).collect();
+                let of_start = START.map(str::to_owned).into_iter();
+                let names: Vec<String> =
+                    own.chain(of_start).chain(channels.iter().flat_map(|c| sensor_names(c))).collect();
                 return Err(ParameterError::new(field(""), "unknown", format!("one of {}", names.join(", "))));
             };
             (*nominal, usual(path, *nominal, sizes))

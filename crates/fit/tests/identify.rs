@@ -116,3 +116,35 @@ fn what_another_minimum_hides_is_not_called_untold() {
         assert!(covered.iter().all(|(_, is_in)| *is_in == Some(true)), "seed {seed}: {covered:?}");
     }
 }
+
+/// A recording that begins while bristles are loaded: what they were loaded by can be an unknown.
+#[test]
+fn bristles_may_be_loaded_where_a_recording_begins() {
+    let whole = strokes(&Draw::new(3, 0), 1000, STEP);
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1000, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n";
+    let cut = |from: usize| {
+        let mut made = with_force(&file("elasto-plastic", table, ""), whole.clone(), &truth, 0.05, &noise);
+        made.time = made.time[from..].iter().map(|t| t - made.time[from]).collect();
+        let channels = made.inputs.iter_mut().chain(&mut made.compared);
+        channels.for_each(|c| c.values = c.values.split_off(from));
+        made.pieces = std::iter::once(0..made.time.len()).collect();
+        made
+    };
+    // At rest, after a stroke.
+    let force = cut(0).compared[0].values.clone();
+    let from =
+        (100..900).find(|i| force[*i].abs() > 1.5 && whole.inputs[1].values[*i] == whole.inputs[1].values[i + 20]);
+    let recording = cut(from.unwrap());
+    let without = fitted(&file("elasto-plastic", table, ""), &recording);
+    let with = fitted(&file("elasto-plastic", &format!("{table}\"start.x\" = {{}}\n"), ""), &recording);
+    println!("{}\n{}", bristle_fit::report::text(&without), bristle_fit::report::text(&with));
+    assert!(without.misfit.iter().any(|m| m.on == "the start"), "{:?}", without.misfit);
+    assert!(with.misfit.is_empty(), "{:?}", with.misfit);
+    for (name, value) in truth {
+        let e = of(&with, name);
+        let reach = e.high - e.low;
+        assert!((e.value - value).abs() < reach && reach < 0.02 * value && e.identifiable, "{e:?}");
+    }
+}

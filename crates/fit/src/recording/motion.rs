@@ -5,6 +5,9 @@ use bristle::schedule::Signal;
 
 use super::Recording;
 
+/// A twist `[vx, vy, w]` as points: from which time \[s\] on which value is held.
+pub type TwistSteps = [Vec<(f64, f64)>; 3];
+
 impl Recording {
     /// The twist `[vx, vy, w]` of the patch in its own frame [m/s, m/s, rad/s], each held from one sample
     /// until the next and 0 after the last; nothing if the recording has neither positions nor velocities.
@@ -25,9 +28,15 @@ impl Recording {
     /// # Errors
     /// Numbers that no signal may have.
     pub fn twist(&self) -> Result<Option<[Signal; 3]>, ParameterError> {
+        let Some([vx, vy, w]) = self.steps() else { return Ok(None) };
+        Ok(Some([Signal::steps(&vx)?, Signal::steps(&vy)?, Signal::steps(&w)?]))
+    }
+
+    /// The points of [`Recording::twist`].
+    pub fn steps(&self) -> Option<TwistSteps> {
         let moves = self.inputs.iter().any(|c| c.name.starts_with("position.") || c.name.starts_with("twist."));
         if !moves || self.time.len() < 2 {
-            return Ok(None);
+            return None;
         }
         let mut points = [const { Vec::new() }; 3];
         for k in 0..self.time.len() - 1 {
@@ -36,8 +45,22 @@ impl Recording {
         }
         let end = self.time[self.time.len() - 1];
         points.iter_mut().for_each(|points| points.push((end, 0.0)));
-        let [vx, vy, w] = points.map(|points| Signal::steps(&points));
-        Ok(Some([vx?, vy?, w?]))
+        Some(points)
+    }
+
+    /// How far the patch moves along x, y and about z, in its own frame, from the one end to the other [m, m,
+    /// rad].
+    pub fn travel(&self) -> [f64; 3] {
+        let Some(steps) = self.steps() else { return [0.0; 3] };
+        steps.map(|points| {
+            let moved = points.windows(2).map(|p| p[0].1 * (p[1].0 - p[0].0));
+            let [mut at, mut low, mut high] = [0.0f64; 3];
+            moved.for_each(|by| {
+                at += by;
+                (low, high) = (low.min(at), high.max(at));
+            });
+            high - low
+        })
     }
 
     /// An input that is not a motion as a signal: straight lines between the samples.
