@@ -126,7 +126,7 @@ impl Repeated {
         self.signs[channel] * self.recording.compared[channel].values[i]
     }
 
-    /// Puts the recorded inputs into a contact that moves by `start` before the recording; false if it cannot.
+    /// Puts the recorded inputs into a contact that moves by `start` before; false if it cannot.
     fn drive(&self, contact: &mut Contact, start: [f64; 3]) -> bool {
         for (name, signal) in &self.inputs {
             *slot(contact, name).expect("inputs are checked when a problem is made") = signal.clone();

@@ -43,8 +43,8 @@ pub enum Quantity {
         /// Which number of the sensor.
         part: Part,
     },
-    /// How far a prescribed patch had moved along x, y or about z before the recording, from unloaded bristles
-    /// on, in its own frame [m, m or rad].
+    /// How far a prescribed patch had moved along x, y or about z before the recording, from unloaded
+    /// bristles on, in its own frame [m, m or rad].
     Start(usize),
 }
 
