@@ -106,8 +106,8 @@ fn strokes_that_do_not_break_away_give_a_lower_limit() {
     assert!((sigma0.value - 1e4).abs() < 1.5 * (sigma0.high - sigma0.low) && sigma0.identifiable, "{sigma0:?}");
 }
 
-/// From LuGre with friction that hardly rises at rest no derivative leads to the Stribeck velocity; the search
-/// for its interval meets the better fit, and then the velocity counts as told.
+/// Where friction hardly rises at rest no derivative leads to the Stribeck velocity. The search for its
+/// interval meets the better fit, and then the velocity counts as told.
 #[test]
 fn what_another_minimum_hides_is_not_called_untold() {
     let lugre = common::LAWS.iter().position(|(name, _)| *name == "lugre").unwrap();
