@@ -6,7 +6,7 @@ use bristle::error::{EngineError, ParameterError};
 use bristle_scenario::{Scenario, ScenarioError};
 
 use crate::file::FitFile;
-use crate::identify::{Direction, beforehand, sentence, speeds};
+use crate::identify::{Direction, Speeds, beforehand, sentence, speeds};
 use crate::interval::Spread;
 use crate::model::{Problem, Repeated, spread as deviation_of};
 use crate::noise::median;
@@ -179,7 +179,11 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     let step = if is_free { scenario.plan().step } else { period.clamp(1e-7, 0.1) };
     let mut problem = Problem { scenario: &scenario, repeated, unknowns: Vec::new(), step, central: false };
     problem.check()?;
-    let speed = (0..recordings.len()).filter_map(|r| speeds(&problem, r)).map(|s| s.usual).fold(0.0, f64::max);
+    // A joint turns: cells slide at the torsional radius.
+    let numbers = &scenario.first().parameters;
+    let radius = numbers.iter().find(|(name, r)| name == "patch.torsional_radius" && *r > 0.0).map_or(1.0, |n| n.1);
+    let of_sliding = |s: Speeds| if s.is_rotation { radius * s.usual } else { s.usual };
+    let speed = (0..recordings.len()).filter_map(|r| speeds(&problem, r)).map(of_sliding).fold(0.0, f64::max);
     let travel = recordings.iter().map(Recording::travel);
     let travel = travel.fold([0.0; 3], |most, of| [0, 1, 2].map(|i| f64::max(most[i], of[i])));
     let sizes = Sizes { speed: if speed > 0.0 { speed } else { 1.0 }, duration, period, travel };
@@ -238,7 +242,14 @@ impl Searching<'_> {
                 Some((held, _)) if !best.held[j] => {
                     format!("for {} = {} alone", unknowns[*held].name, unknowns[*held].value(best.point[*held]))
                 }
-                _ => String::new(),
+                _ => ["lower", "upper"]
+                    .into_iter()
+                    .zip([best.point[j], 1.0 - best.point[j]])
+                    .zip(unknown.natural)
+                    .find(|((_, room), natural)| *room < 1e-6 && !natural && !held)
+                    .map_or_else(String::new, |((side, _), _)| {
+                        format!("at its {side} bound: wider ones may fit better")
+                    }),
             };
             Estimate {
                 name: unknown.name.clone(),

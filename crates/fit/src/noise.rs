@@ -150,10 +150,12 @@ pub fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The period, in samples, with which `values` repeat, if they do: where their autocorrelation has its first
-/// peak above 0.8.
+/// peak above 0.8. What is not finite counts as their mean.
 pub fn period(values: &[f64]) -> Option<usize> {
     let n = values.len();
-    let mean = values.iter().sum::<f64>() / n.max(1) as f64;
+    let finite = || values.iter().copied().filter(|v| v.is_finite());
+    let mean = finite().sum::<f64>() / finite().count().max(1) as f64;
+    let values: Vec<f64> = values.iter().map(|v| if v.is_finite() { *v } else { mean }).collect();
     // A few hundred points show the period; the peak is then found among all.
     let stride = (n / 4000).max(1);
     let correlation = |lag: usize| {
@@ -174,7 +176,8 @@ pub fn period(values: &[f64]) -> Option<usize> {
     near.map(|lag| (lag, correlation(lag))).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(lag, _)| lag)
 }
 
-/// How well values repeat after a period \[samples\]: rms difference over `sqrt 2`.
+/// How well values, or what a model misses of them, repeat after a period \[samples\]: rms difference over
+/// `sqrt 2`.
 pub fn repeatability(values: &[f64], period: usize) -> f64 {
     let pairs = || values.iter().zip(&values[period..]).map(|(a, b)| (a - b).powi(2)).filter(|d| d.is_finite());
     (pairs().sum::<f64>() / pairs().count().max(1) as f64 / 2.0).sqrt()

@@ -99,8 +99,9 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
             of.residual = rms(errors.into_iter());
             let rest = of.errors(fitted..of.model.len());
             of.held_out = (!rest.is_empty()).then(|| rms(rest.into_iter()));
-            let finite: Vec<f64> = of.measured.iter().copied().filter(|v| v.is_finite()).collect();
-            of.repeatability = period(&finite).map(|period| repeatability(&finite, period));
+            // A motion that does not repeat to the last digit does not count: the model has it.
+            let errors: Vec<f64> = of.model.iter().zip(&of.measured).map(|(model, x)| model - x).collect();
+            of.repeatability = period(&of.measured).map(|period| repeatability(&errors, period));
             all.push(of);
         }
     }

@@ -148,3 +148,37 @@ fn bristles_may_be_loaded_where_a_recording_begins() {
         assert!((e.value - value).abs() < reach && reach < 0.02 * value && e.identifiable, "{e:?}");
     }
 }
+
+/// A joint: rates are those of cells, not of the angle.
+#[test]
+fn a_joint_shows_what_a_rate_adds() {
+    let text = "[patch]\nshape = \"disc\"\ncells = 7\nsize = 0.05\n[friction]\nlaw = \"lugre\"\nmu_c = 0.5\n\
+                mu_s_over_mu_c = 1.0\nsigma0 = 1e4\n[body]\nkind = \"prescribed\"\n[fit]\nstarts = 4\n\
+                [fit.unknowns]\n\"friction.mu_c\" = {}\n\"friction.sigma1\" = {}\n\"friction.sigma2\" = {}\n";
+    let file = bristle_fit::FitFile::parse(text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut recording = strokes(&Draw::new(3, 0), 1000, STEP);
+    recording.inputs[1].name = "position.theta".into();
+    recording.inputs[1].values.iter_mut().for_each(|x| *x *= 50.0);
+    recording.compared[0].name = "wrench.tau".into();
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma1", 100.0), ("friction.sigma2", 3.0)];
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1000, STEP, 0.0).iter().map(|n| 2e-4 * n).collect();
+    let fit = fitted(&file, &with_force(&file, recording, &truth, 1e-3, &noise));
+    println!("{}", bristle_fit::report::text(&fit));
+    assert!(fit.directions.is_empty() && fit.converged, "{:?}", fit.directions);
+    for (name, value) in truth {
+        let e = of(&fit, name);
+        assert!((e.value - value).abs() < e.high - e.low && e.high - e.low < 0.2 * value && e.identifiable, "{e:?}");
+    }
+}
+
+#[test]
+fn a_bound_that_keeps_an_unknown_from_its_value_is_said() {
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = { bounds = [1e2, 4e3] }\n";
+    let file = file("elasto-plastic", table, "");
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1000, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let fit = fitted(&file, &with_force(&file, strokes(&Draw::new(3, 0), 1000, STEP), &truth, 0.0, &noise));
+    let stiffness = of(&fit, "friction.sigma0");
+    assert!(stiffness.note.contains("at its upper bound") && !stiffness.identifiable, "{stiffness:?}");
+    assert!(of(&fit, "friction.mu_c").note.is_empty());
+}
