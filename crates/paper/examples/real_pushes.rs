@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bristle_data::statistics::{mean, quantile};
-use bristle_paper::reproduce::pushes::{Errors, Judged, Judgement, by_layout, judge};
+use bristle_paper::reproduce::pushes::{Errors, Judged, Judgement, by_layout, friction_of, judge};
 
 /// Prints medians and 90th percentiles [deg], errors of size [%] and how many pushes the fit brings nearer.
 pub fn print(sets: &BTreeMap<String, Judged>) {
@@ -39,9 +39,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let heights: Vec<f64> = fits.iter().map(|f| 1e3 * f.height).collect();
     let [low, high] = [0.05, 0.95].map(|q| quantile(&heights, q));
     println!("height of the push: {:.1} mm, {low:.0} to {high:.0} mm in 90 % of the fits", mean(&heights));
-    for surface in fits.iter().flat_map(|f| f.friction.keys()).collect::<std::collections::BTreeSet<_>>() {
-        let friction: Vec<f64> = fits.iter().filter_map(|f| f.friction.get(surface).copied()).collect();
-        println!("coefficient of friction, {surface}: {:.3}", mean(&friction));
+    for (surface, friction) in friction_of(&fits) {
+        let [low, high] = [0.05, 0.95].map(|q| quantile(&friction, q));
+        println!("coefficient of friction, {surface}: {:.3}, {low:.3} to {high:.3}", mean(&friction));
     }
     Ok(())
 }

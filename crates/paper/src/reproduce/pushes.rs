@@ -3,6 +3,8 @@
 mod judge;
 mod plate;
 
+use std::collections::BTreeMap;
+
 pub use judge::{Errors, Fit, Judged, Judgement, by_layout, judge, layout};
 
 use super::context::{Context, Error};
@@ -15,6 +17,20 @@ pub(super) const IDS: &[&str] = &["pushes"];
 /// Largest median angle [deg] that is expected without a fit, by layout of the supports in the order of their
 /// names.
 const MEDIAN: [f64; 4] = [10.7, 9.5, 19.7, 12.6];
+
+/// Three digits.
+fn digits(x: f64) -> String {
+    format!("{x:.3}")
+}
+
+/// The fitted coefficients of friction of each surface.
+pub fn friction_of(fits: &[Fit]) -> BTreeMap<String, Vec<f64>> {
+    let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for (surface, mu) in fits.iter().flat_map(|fit| &fit.friction) {
+        all.entry(surface.clone()).or_default().push(*mu);
+    }
+    all
+}
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let Some(folder) = &context.pushes else { return Ok(Vec::new()) };
@@ -67,8 +83,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let all = |pick: fn(&Judged) -> &Errors| sets.values().flat_map(|j| pick(j).size.clone()).collect::<Vec<_>>();
     let sizes = [all(|j| &j.statics), all(|j| &j.fitted)].map(|s| quantile(&s, 0.5));
     item.claims("median error of size: fitted over statics", sizes[1] / sizes[0], AtMost(0.8));
-    let height = 1e3 * mean(&fits.iter().map(|f| f.height).collect::<Vec<_>>());
-    item.tell("height of the push, mean of the fits [mm]", height);
+    let heights: Vec<f64> = fits.iter().map(|f| 1e3 * f.height).collect();
+    let height = mean(&heights);
+    let mut told = Table::new("Fitted to all pushes, with intervals of 90 %", &["", "value", "from", "to"]);
+    let mut tell = |name: String, values: &[f64]| {
+        let [low, high] = [0.05, 0.95].map(|q| quantile(values, q));
+        item.tell(name.clone(), mean(values));
+        item.tell(format!("{name}: 5 %"), low);
+        item.tell(format!("{name}: 95 %"), high);
+        told.row(vec![name, digits(mean(values)), digits(low), digits(high)]);
+    };
+    tell("height of the push [mm]".into(), &heights);
+    for (surface, friction) in friction_of(&fits) {
+        tell(format!("coefficient of friction, {surface}"), &friction);
+    }
     item.measured = format!(
         "The median angle is {before:.1} degrees with the loads of a plate at rest and {after:.1} with \
          fitted ones (mean of the layouts; better in {better} of {}), the median error of size {:.1} % and \
@@ -78,13 +106,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         100.0 * sizes[1],
     );
     item.note = "A push above the surface moves load to the supports that lie ahead, the more the closer \
-     they stand: far apart the angles hardly change."
+     they stand: far apart the angles hardly change. Intervals are quantiles of fits to random halves: these \
+     vary about the fit to all pushes as much as that varies about the truth."
         .into();
     item.pictures.push(Picture::new(
         vec![chart.svg()],
         "Grey: loads of a plate at rest; orange: fitted on other pushes. Layouts in the order of the table.",
     ));
     item.tables.push(table);
+    item.tables.push(told);
     item.parameters = "pushes of Zhou, Paolini, Bagnell & Mason, ICRA 2016, averaged; exact cells; each push \
      judged by fits to random halves without it"
         .into();
