@@ -23,20 +23,21 @@ Named = tuple[str, tuple[int, int] | None]
 _INTERVALS = re.compile(r"(\d+)\]|(\d*):(\d*)\]", re.ASCII)
 
 
-def parameters_of(batch: Batch, names: Iterable[str], nstep: int) -> list[Named]:
-    """The parameters with these names, in a rollout of ``nstep`` intervals."""
+def parameters_of(batch: Batch, names: Iterable[str], nstep: int, field: str) -> list[Named]:
+    """The parameters with these names, in a rollout of ``nstep`` intervals; errors are about ``field``."""
     inputs = [f"inputs.{name}" for name in batch.scenario.inputs]
     drawn = [name for name, _ in batch.scenario._core.parameters(0, batch._seed)]
     accepted = dict.fromkeys([*drawn, *_bristle.SENSITIVITIES, *inputs])
-    return [_parameter(name, accepted, inputs, nstep) for name in ([names] if isinstance(names, str) else names)]
+    given = [names] if isinstance(names, str) else names
+    return [_parameter(name, accepted, inputs, nstep, field) for name in given]
 
 
-def _parameter(name: str, accepted: Iterable[str], inputs: list[str], nstep: int) -> Named:
+def _parameter(name: str, accepted: Iterable[str], inputs: list[str], nstep: int, field: str) -> Named:
     base, bracket, intervals = name.partition("[") if isinstance(name, str) else (name, "", "")
     if not bracket:
-        return known("sensitivities", name, accepted), None
+        return known(field, name, accepted), None
     if base not in inputs:
-        known("sensitivities", name, [f"{name}[3]" for name in inputs])
+        known(field, name, [f"{name}[3]" for name in inputs])
     found = _INTERVALS.fullmatch(intervals)
     if found:
         one, start, end = found.groups()
@@ -45,4 +46,4 @@ def _parameter(name: str, accepted: Iterable[str], inputs: list[str], nstep: int
         if first < last <= nstep:
             return base, (first, last)
     such = f"an interval as in {base}[3] or several as in {base}[2:5], from 0 to {nstep - 1}"
-    raise ParameterError("sensitivities", shown(name), such)
+    raise ParameterError(field, shown(name), such)

@@ -310,7 +310,7 @@ class Batch:
         names = [known("record", name, _WIDTHS) for name in names]
         if progress is not None and not callable(progress):
             raise ParameterError("progress", shown(progress), "a function of two integers, or None")
-        parameters = None if sensitivities is None else parameters_of(self, sensitivities, nstep)
+        parameters = None if sensitivities is None else parameters_of(self, sensitivities, nstep, "sensitivities")
         controls, maps = self._controls(control, self._nsim, nstep)
         samples = nstep // every + 1
         over_all = [name for name in names if name in DIFFERENTIABLE and parameters is not None]

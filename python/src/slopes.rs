@@ -10,8 +10,8 @@ use crate::errors::Failure;
 /// Parameters of the engine, each with its derivative over a number.
 pub type Terms = Vec<(Sensitivity, f64)>;
 
-/// Relative change of a number, of which a difference is taken. Nearly all that scenarios compute is linear or
-/// quadratic in a number, of which a central difference is exact but for rounding, some 1e-11.
+/// Relative change of a number, of which a difference is taken. Nearly all that scenarios compute is linear
+/// or quadratic in a number, of which a central difference is exact but for rounding, some 1e-11.
 const CHANGE: f64 = 1e-5;
 
 /// The derivative of contact `k` over the number `name`, which has `value`. Inputs that a control gives are

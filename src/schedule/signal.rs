@@ -157,8 +157,8 @@ impl Signal {
         Ok(Self(Values::Curve(Box::new(Curve { segments, hold: Some(period) }))))
     }
 
-    /// The slope over a parameter of which this signal has `by` more than `other`: `(self - other)/by`. None if
-    /// they differ in more than values and amplitudes: in break points, in frequencies or phases, or in how
+    /// The slope over a parameter of which this signal has `by` more than `other`: `(self - other)/by`. None
+    /// if they differ in more than values and amplitudes: in break points, in frequencies or phases, or in how
     /// they are held.
     ///
     /// ```
