@@ -114,11 +114,13 @@ class RolloutFunction:
             out[:, column] = self._control[entry][:, intervals].mean(axis=1)
         return out
 
-    def __call__(self, values: Any) -> dict[str, Floats]:
+    def __call__(self, values: Any, solved: bool = True) -> dict[str, Floats]:
         """The rollout of parameters.
 
         Args:
             values: (nsim, parameters), or (parameters,) for all contacts.
+            solved: whether stages are solved to rounding, so that values go with their derivatives. A rollout as of
+                :meth:`Batch.rollout` is within the error of a step and much faster: enough to compare candidates.
 
         Returns:
             Arrays (nsim, nstep/every + 1, 3) by the names in ``record``.
@@ -126,7 +128,7 @@ class RolloutFunction:
         Raises:
             ParameterError, ScenarioError: a value out of range.
         """
-        out = self._run(values, [])
+        out = self._run(values, [] if solved else None)
         return {name: out[name] for name in self._record}
 
     def linearize(self, values: Any) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -144,7 +146,7 @@ class RolloutFunction:
         out = self._run(values, self._names)
         return {name: out[name] for name in self._record}, {name: out[f"d{name}"] for name in self._record}
 
-    def _run(self, values: Any, sensitivities: list[str]) -> dict[str, Floats]:
+    def _run(self, values: Any, sensitivities: list[str] | None) -> dict[str, Floats]:
         shape = (self._batch.nsim, len(self._names))
         array = doubles("values", values)
         if array.shape not in (shape, shape[1:]):

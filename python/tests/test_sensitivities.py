@@ -317,3 +317,13 @@ def test_maps_that_are_set_and_point_contacts_are_refused():
     text = "duration = 1\n[contact]\nmodel = 'point'\n[body]\nkind = 'world'\nmass = 1\n[inputs]\nnormal_force = 1"
     with pytest.raises(bristle.ParameterError, match="point contacts have no derivatives"):
         batch(text, 1).rollout(2, sensitivities=[])
+
+
+def test_the_first_example_of_the_page(monkeypatch):
+    page = (conftest.ROOT / "docs" / "gradients.md").read_text()
+    monkeypatch.chdir(conftest.ROOT)
+    code = page.split("```python\n")[1].split("```")[0]
+    names = {"bristle": bristle}
+    exec(code, names)
+    shapes = tuple(names["out"][name].shape for name in ("pose", "dpose"))
+    assert str(shapes)[1:-1] in code

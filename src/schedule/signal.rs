@@ -158,8 +158,8 @@ impl Signal {
     }
 
     /// The slope over a parameter of which this signal has `by` more than `other`: `(self - other)/by`. None
-    /// if they differ in more than values and amplitudes: in break points, in frequencies or phases, or in how
-    /// they are held.
+    /// if they differ in more than values and amplitudes: in break points, in frequencies or phases, or in
+    /// how they are held.
     ///
     /// ```
     /// use bristle::schedule::Signal;
