@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import signal
+import threading
 
 import conftest
 import numpy as np
@@ -16,6 +19,7 @@ BOX = conftest.BOX.replace("amplitude = 0.8", "amplitude = { uniform = [0.7, 0.9
 EXACT = "precision = 'f64'"
 NSTEP = 16
 QUANTITIES = ("pose", "twist", "wrench")
+SIZES = ("patch.size", "patch.scale")
 
 #: A box on a table, whose weight presses it, and which is pushed beyond its friction.
 TABLE = """
@@ -258,6 +262,31 @@ def test_a_number_at_the_end_of_its_range():
         assert error(found[..., j], moved) < 1e-3, name
 
 
+def test_a_reduced_contact():
+    """Of one bristle on an ellipsoid, and on a limit surface, whose table scales with the patch."""
+    b = batch(BOX + '[contact]\nmodel = "reduced"\nsurface = "ellipsoid"\n', 3)
+    for name, h in [("friction.mu_c", 1e-5), ("patch.size", 1e-7), ("initial.pose.0", 1e-7)]:
+        check(derivatives(b, [name])[..., 0], redrawn(b, name), h, name)
+    size, scale = np.moveaxis(derivatives(batch(BOX + '[contact]\nmodel = "reduced"\n', 3), SIZES), -1, 0)
+    assert np.allclose(0.02 * size, scale, rtol=1e-8, atol=1e-9 * np.abs(scale).max()) and np.abs(scale).max() > 0
+
+
+def test_a_call_that_is_interrupted_changes_nothing():
+    """Ctrl-C comes in the middle of it, and ends it before its other contacts are stepped."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    b, alone = batch(BOX, 400), batch(BOX, 2)
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            b.rollout(256, {"normal_force": 2.0}, sensitivities=["friction.mu_c"] * 16)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert np.all(b.time == 0) and not np.any(b.normal_force == 2.0)
+    assert np.array_equal(b.rollout(4)["pose"][:2], alone.rollout(4)["pose"])
+
+
 @pytest.mark.parametrize(
     ("text", "names", "words"),
     [
@@ -280,6 +309,11 @@ def test_a_number_at_the_end_of_its_range():
         (BOX.replace("cells = 11", "cells = 11\nsize = [0.02, 0.03]"), ["patch.size.0"], "scales the patch as a whole"),
         (BOX.replace("[patch]", "[stop_when]\ndisplacement = 0.1\n[patch]"), [], "a scenario without `stop_when`"),
         ("precision = 'f32'" + BOX, [], 'device = "cpu", and precision = "f64"'),
+        (
+            BOX.replace('"disc"', '"hertz"\nradius = 1.0').replace("hold = 0.0078125", ""),
+            ["inputs.normal_force"],
+            "a map that does not: it has no derivative over that",
+        ),
     ],
 )
 def test_what_is_refused(text, names, words):
