@@ -324,6 +324,12 @@ def test_what_is_refused(text, names, words):
     assert np.array_equal(b.rollout(2)["pose"], batch(text, 3).rollout(2)["pose"]), "nothing is changed"
 
 
+def test_a_gpu_is_refused():
+    b = bristle.Batch(bristle.Scenario.from_toml(BOX), 2, device="gpu")
+    with pytest.raises(bristle.ParameterError, match=r"engine gpu in f32: expected device = \"cpu\""):
+        b.rollout(2, sensitivities=["friction.mu_c"])
+
+
 def test_contacts_on_their_way_are_refused():
     b = batch(BOX, 3)
     b.step(ids=[1])
