@@ -125,7 +125,7 @@ def described(cls: type) -> list[str]:
         out += [signature(full, cls.__init__), ""]
     out += [prose(cls.__doc__ or ""), ""]
     for name, member in vars(cls).items():
-        if name.startswith("_") or name == "close_extras" or issubclass(cls, Exception):
+        if (name.startswith("_") and name != "__call__") or name == "close_extras" or issubclass(cls, Exception):
             continue
         of = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(of, property):
