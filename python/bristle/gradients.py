@@ -120,7 +120,8 @@ class RolloutFunction:
         Args:
             values: (nsim, parameters), or (parameters,) for all contacts.
             solved: whether stages are solved to rounding, so that values go with their derivatives. A rollout as of
-                :meth:`Batch.rollout` is within the error of a step and takes a quarter of the time: enough to compare candidates.
+                :meth:`Batch.rollout` is within the error of a step and takes a quarter of the time: enough to compare
+                candidates.
 
         Returns:
             Arrays (nsim, nstep/every + 1, 3) by the names in ``record``.
