@@ -10,6 +10,7 @@ _Indices = NDArray[np.uintp]
 __all__ = [
     "OBSERVATIONS",
     "QUANTITIES",
+    "SENSITIVITIES",
     "Core",
     "Coupling",
     "Scenario",
@@ -30,6 +31,7 @@ __all__ = [
 __version__: str
 OBSERVATIONS: list[str]
 QUANTITIES: list[tuple[str, int]]
+SENSITIVITIES: list[str]
 
 def to_toml(dictionary: dict[str, Any]) -> str: ...
 def write_run(
@@ -144,6 +146,7 @@ class Core:
         maps: _Floats | None,
         out: list[tuple[str, _Floats]],
         progress: Callable[[int, int], object] | None,
+        sensitivities: tuple[list[tuple[str, tuple[int, int] | None]], list[tuple[str, _Floats]], _Floats] | None,
     ) -> None: ...
     def read(self, name: str) -> _Floats: ...
     def observe(self, ids: _Indices | None, arrays: list[tuple[str, NDArray[Any]]]) -> None: ...

@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from . import _bristle
 from ._arrays import Floats, doubles, indices, known, over, refuse_masked, shown
+from ._parameters import DIFFERENTIABLE, parameters_of
 from .errors import ParameterError
 from .scenario import Scenario
 
@@ -259,8 +260,15 @@ class Batch:
         every: int = 1,
         out: MutableMapping[str, Floats] | None = None,
         progress: Callable[[int, int], object] | None = None,
+        sensitivities: Iterable[str] | None = None,
     ) -> dict[str, Floats]:
         """Advances all contacts by ``nstep`` intervals and records samples, the present one first.
+
+        With ``sensitivities`` there are also the derivatives of the recorded pose, twist and wrench over these
+        parameters (docs/gradients.md): the samples are then those of stages solved to rounding, of which these are
+        the derivatives, and the first is under the first inputs. They differ from the samples of a rollout without,
+        whose stages end at a Newton step below 1e-4 m/s, by less than the error of a step; the contacts go on from
+        the end of the latter. Contacts must be at their start, on the CPU, with ``precision = "f64"``.
 
         Args:
             nstep: number of intervals, >= 1.
@@ -272,15 +280,27 @@ class Batch:
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
             progress: called as ``progress(done, nstep)`` after every few samples, and at the end; an
                 exception in it ends the rollout.
+            sensitivities: names of parameters. A number that the contacts are drawn with (a name for :meth:`expand`)
+                moves all that the scenario makes of it: ``"friction.mu_c"`` moves ``mu_s`` where ``mu_s_over_mu_c`` is
+                given, and ``"body.mass"`` the inertia of a rectangle. Numbers that follow from others
+                (``"friction.mu_s"``, ``"body.inertia"``) move alone, and ``"patch.scale"`` is a factor of all lengths
+                of the patch, at 1. An input moves by a constant, ``"inputs.normal_force"``, in an interval,
+                ``"inputs.wrench.fx[3]"``, or in several, ``"inputs.wrench.fx[2:5]"``.
 
         Returns:
             Arrays (nsim, nstep/every + 1, 3) of pose, twist and wrench, (nsim, nstep/every + 1) of the
             others, float64; the arrays of ``out``, if given. Units and frames are those of the properties.
+            With ``sensitivities`` also ``dpose``, ``dtwist`` and ``dwrench`` of what is recorded,
+            (nsim, nstep/every + 1, 3, parameters), over the units of the parameters, NaN for a number that a contact
+            does not have; and ``unconverged`` (nsim,), always a new array: how many stages have no solution to
+            rounding, as at a kink of the friction law, after which the derivatives of the contact may be off.
 
         Raises:
-            ParameterError: as :meth:`step`, in any interval; then nothing is set, advanced or written.
+            ParameterError: as :meth:`step`, in any interval; derivatives that there are none of. Then nothing is set,
+                advanced or written.
             KeyboardInterrupt: Ctrl-C. After it, and after an exception in ``progress``, all contacts are at
-                the end of the same interval, as if it had been the last.
+                the end of the same interval, as if it had been the last. With ``sensitivities`` the contacts that
+                are being stepped are finished first.
             OutOfMemoryError: the arrays, or samples recorded on the way, need more memory than there is.
         """
         nstep, every = _integer("nstep", nstep, 1, 2**53), _integer("every", every, 1, 2**53)
@@ -290,19 +310,24 @@ class Batch:
         names = [known("record", name, _WIDTHS) for name in names]
         if progress is not None and not callable(progress):
             raise ParameterError("progress", shown(progress), "a function of two integers, or None")
+        parameters = None if sensitivities is None else parameters_of(self, sensitivities, nstep, "sensitivities")
         controls, maps = self._controls(control, self._nsim, nstep)
-        made: dict[str, Floats] = {}
         samples = nstep // every + 1
-        numbers = sum(_WIDTHS[name] for name in names) if out is None else 0
-        # Samples are recorded some at a time before they go to their arrays.
-        each = 8 * (numbers * samples + 11 * min(samples, _AT_ONCE))
-        _bristle.check_memory(f"{samples} samples of {self._nsim} contacts", self._nsim * each)
-        for name in names:
-            shape = (self._nsim, nstep // every + 1) + ((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())
-            made[name] = np.empty(shape) if out is None else _given(out, name, shape)
+        over_all = [name for name in names if name in DIFFERENTIABLE and parameters is not None]
+        shapes = {name: (self._nsim, samples, *((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())) for name in names}
+        shapes |= {f"d{name}": (self._nsim, samples, 3, len(parameters or [])) for name in over_all}
+        numbers = sum(math.prod(shape) for shape in shapes.values()) if out is None else 0
+        # Samples are recorded some at a time before they go to their arrays; derivatives all at once.
+        kept = 11 * min(samples, _AT_ONCE) if parameters is None else (11 + 9 * len(parameters)) * samples
+        _bristle.check_memory(f"{samples} samples of {self._nsim} contacts", 8 * (numbers + self._nsim * kept))
+        made = {name: np.empty(of) if out is None else _given(out, name, of) for name, of in shapes.items()}
         self._start()
-        flat = [(name, array.reshape(*array.shape[:2], -1)) for name, array in made.items()]
-        self._core.rollout(self._dt, nstep, every, controls, maps, flat, progress)
+        flat = [(name, made[name].reshape(self._nsim, samples, -1)) for name in names]
+        slopes = None
+        if parameters is not None:
+            made["unconverged"] = np.empty(self._nsim)
+            slopes = (parameters, [(name, made[f"d{name}"]) for name in over_all], made["unconverged"])
+        self._core.rollout(self._dt, nstep, every, controls, maps, flat, progress, slopes)
         return made
 
     # What the contacts are.

@@ -28,7 +28,7 @@ const COPIES: u64 = 2;
 
 /// Contacts, and all that they are made of.
 pub struct Contacts {
-    source: Source,
+    pub source: Source,
     engine: Box<dyn Engine>,
     stepping: Stepping,
     origins: Vec<Origin>,
@@ -38,7 +38,7 @@ pub struct Contacts {
     expanded: BTreeMap<String, Vec<f64>>,
     /// Parameters of all contacts that were asked for, kept for the next time.
     columns: BTreeMap<String, Vec<f64>>,
-    batch: Option<Batch>,
+    pub batch: Option<Batch>,
     /// What was before the contacts were put on their engine, if no call has been done since.
     fresh: Option<Before>,
     /// When each contact was last seen to slip as a whole [s]; NaN if it was not.

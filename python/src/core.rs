@@ -8,7 +8,7 @@ use bristle::error::ParameterError;
 use bristle::{Batch, EngineError, Frame, Snapshot, Twist};
 use numpy::{
     PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
-    PyReadwriteArray2, PyReadwriteArray3, PyUntypedArrayMethods,
+    PyReadwriteArray1, PyReadwriteArray2, PyReadwriteArray3, PyReadwriteArray4, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
@@ -19,6 +19,7 @@ use crate::drive::{Control, Frames, Told};
 use crate::errors::Failure;
 use crate::observe::Numbers;
 use crate::scenario::PyScenario;
+use crate::sensitivity::{self, Asked, Named};
 
 /// Arrays of expanded parameters by name.
 type Expanded<'py> = Vec<(String, PyReadonlyArray1<'py, f64>)>;
@@ -26,6 +27,10 @@ type Expanded<'py> = Vec<(String, PyReadonlyArray1<'py, f64>)>;
 type Controls<'py> = Vec<(String, PyReadonlyArray2<'py, f64>)>;
 /// Pressure maps [contacts or 1, intervals or 1, cells].
 type Maps<'py> = Option<PyReadonlyArray3<'py, f64>>;
+
+/// Names of parameters, arrays [contacts, samples, 3, parameters] by the names of quantities, and an array
+/// [contacts] for numbers of stages that have not been solved.
+type Slopes<'py> = (Vec<Named>, Vec<(String, PyReadwriteArray4<'py, f64>)>, PyReadwriteArray1<'py, f64>);
 
 /// Quantities of a sample, by name, and how many numbers each has.
 pub const QUANTITIES: [(&str, usize); 7] =
@@ -227,7 +232,8 @@ impl Core {
     }
 
     /// Lets `nstep` times `dt` pass for all contacts under inputs over time, and writes samples to arrays
-    /// [contacts, samples, numbers] by the names of quantities.
+    /// [contacts, samples, numbers] by the names of quantities. With `sensitivities` the samples are those of
+    /// solved stages, and their derivatives are written, too.
     #[allow(clippy::too_many_arguments, reason = "Python calls it by names")]
     fn rollout(
         &self,
@@ -239,13 +245,22 @@ impl Core {
         maps: Maps<'_>,
         out: Vec<(String, PyReadwriteArray3<'_, f64>)>,
         progress: Option<Py<PyAny>>,
+        sensitivities: Option<Slopes<'_>>,
     ) -> Result<(), Failure> {
         let (given, frames) = (given(&controls)?, frames(&maps)?);
-        let mut out = out;
+        let (mut out, mut sensitivities) = (out, sensitivities);
         let mut rows = Vec::new();
         for (name, array) in &mut out {
             let (q, width) = quantity(name)?;
             rows.push((q, width, array.as_slice_mut().map_err(PyErr::from)?));
+        }
+        let mut slopes = None;
+        if let Some((names, arrays, unconverged)) = &mut sensitivities {
+            let mut all = Vec::new();
+            for (name, array) in arrays {
+                all.push((quantity(name)?.0, array.as_slice_mut().map_err(PyErr::from)?));
+            }
+            slopes = Some((&*names, all, unconverged.as_slice_mut().map_err(PyErr::from)?));
         }
         let tell = |done: usize| -> Result<(), Failure> {
             let tell = |progress: &Py<PyAny>| Python::attach(|py| progress.call1(py, (done, nstep)).map(|_| ()));
@@ -256,20 +271,14 @@ impl Core {
                 let told = told(contacts, &given, frames)?;
                 let all = contacts.all.clone();
                 told.check(contacts.batch()?, &all, dt, nstep)?;
-                if told.frames.is_none() && contacts.go_their_own_way(&told.controls) {
-                    return crate::rollout::record(contacts, &told.controls, (dt, nstep, every), &mut rows, &tell);
-                }
-                record(contacts, &mut rows, 0, nstep / every + 1)?;
-                for interval in 0..nstep {
-                    let began = Instant::now();
-                    let done = contacts.step(&told, [&all, &all], dt, interval);
-                    contacts.busy += began.elapsed();
-                    done?;
-                    if (interval + 1) % every == 0 {
-                        record(contacts, &mut rows, (interval + 1) / every, nstep / every + 1)?;
-                        tell(interval + 1)?;
-                    }
-                }
+                let Some((names, slopes, unconverged)) = &mut slopes else {
+                    return crate::rollout::pass(contacts, &told, (dt, nstep, every), &mut rows, &tell);
+                };
+                let found = sensitivity::run(contacts, &told, &Asked { names, dt, nstep, every })?;
+                crate::rollout::pass(contacts, &told, (dt, nstep, every), &mut [], &tell)?;
+                found.write(&mut rows);
+                slopes.iter_mut().for_each(|(q, out)| found.write_slopes(*q, out));
+                unconverged.iter_mut().zip(found.unconverged()).for_each(|(out, count)| *out = count);
                 Ok(())
             })
         })
@@ -424,7 +433,7 @@ fn responses(batch: &mut Batch, twists: &[f64], dt: f64) -> Result<(Vec<f64>, Ve
 }
 
 /// Writes sample `at` of `samples` of all contacts to rows of arrays.
-fn record(
+pub fn record(
     contacts: &mut Contacts,
     rows: &mut [(usize, usize, &mut [f64])],
     at: usize,

@@ -74,6 +74,16 @@ impl<'a> Control<'a> {
         Ok(())
     }
 
+    /// The input of contact `k` over intervals that start at `times` [s].
+    pub fn signal(&self, k: usize, times: &[f64]) -> Result<Signal, Failure> {
+        let values = &self.values[place(self.rows, k) * self.columns..][..self.columns];
+        if let [value] = values {
+            return Ok(Signal::constant(*value));
+        }
+        let points: Vec<(f64, f64)> = times.iter().copied().zip(values.iter().copied()).collect();
+        Ok(Signal::steps(&points)?)
+    }
+
     /// Sets the input of a contact to its only value.
     fn set_one(&self, batch: &mut Batch, k: usize) -> Result<(), Failure> {
         Ok(batch.set(k, self.input, self.values[place(self.rows, k)])?)

@@ -16,7 +16,9 @@ mod mujoco;
 mod observe;
 mod rollout;
 mod scenario;
+mod sensitivity;
 mod signals;
+mod slopes;
 mod surfaces;
 mod watch;
 
@@ -47,6 +49,7 @@ mod _bristle {
         bristle::cpu::check_threads().map_err(crate::errors::Failure::from)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("OBSERVATIONS", crate::observe::BESIDE)?;
-        module.add("QUANTITIES", crate::core::QUANTITIES)
+        module.add("QUANTITIES", crate::core::QUANTITIES)?;
+        module.add("SENSITIVITIES", bristle::sensitivity::ALL)
     }
 }

@@ -1,20 +1,47 @@
-//! Rollouts on the CPU in which no contact waits for another, as in rollouts of the command line. Controls
-//! become signals. One thread steps the contacts and records samples, and the calling thread lets Python
-//! handle signals. A rollout that is interrupted goes back to its last samples.
+//! Rollouts. On the CPU no contact waits for another where that can be, as in rollouts of the command line:
+//! controls become signals. One thread steps the contacts and records samples, and the calling thread lets
+//! Python handle signals. A rollout that is interrupted goes back to its last samples.
 
 use std::time::Instant;
 
 use crate::batch::{Contacts, Parts};
-use crate::core::write;
-use crate::drive::{Control, can_undo};
+use crate::core;
+use crate::drive::{Control, Told, can_undo};
 use crate::errors::Failure;
 use crate::signals::interruptible;
 
 /// Samples that are recorded at once; signals of so many intervals take little memory.
 const SAMPLES: usize = 64;
+
 /// Lets `nstep` intervals of `dt` [s] pass with a sample `every` so many, which go to `rows`: quantities,
 /// their widths and arrays. `tell` is called with the number of intervals that have passed.
-pub fn record(
+pub fn pass(
+    contacts: &mut Contacts,
+    told: &Told<'_>,
+    (dt, nstep, every): (f64, usize, usize),
+    rows: &mut [(usize, usize, &mut [f64])],
+    tell: &dyn Fn(usize) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if told.frames.is_none() && contacts.go_their_own_way(&told.controls) {
+        return record(contacts, &told.controls, (dt, nstep, every), rows, tell);
+    }
+    let all = contacts.all.clone();
+    core::record(contacts, rows, 0, nstep / every + 1)?;
+    for interval in 0..nstep {
+        let began = Instant::now();
+        let done = contacts.step(told, [&all, &all], dt, interval);
+        contacts.busy += began.elapsed();
+        done?;
+        if (interval + 1) % every == 0 {
+            core::record(contacts, rows, (interval + 1) / every, nstep / every + 1)?;
+            tell(interval + 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// [`pass`] where each contact goes its own way.
+fn record(
     contacts: &mut Contacts,
     controls: &[Control<'_>],
     (dt, nstep, every): (f64, usize, usize),
@@ -56,11 +83,11 @@ pub fn record(
             let (q, width) = (*q, *width);
             for k in 0..contacts.len() {
                 if let Some(before) = &before {
-                    write(q, &before.sample(k, 0), starts[0], &mut out[k * samples * width..][..width]);
+                    core::write(q, &before.sample(k, 0), starts[0], &mut out[k * samples * width..][..width]);
                 }
                 for (i, time) in times.iter().enumerate() {
                     let at = k * samples + done / every + i + 1;
-                    write(q, &recorded.sample(k, i + 1), *time, &mut out[at * width..][..width]);
+                    core::write(q, &recorded.sample(k, i + 1), *time, &mut out[at * width..][..width]);
                 }
             }
         }

@@ -71,3 +71,18 @@ def test_learning_to_pivot():
     scores: list[float] = []
     example("learn_pivot").learn(15, 20, 8, lambda _, score, __: scores.append(score))
     assert sum(scores[-3:]) / 3 > scores[0] + 20
+
+
+def test_planning_a_push():
+    """Gauss-Newton steps reach the goal in a few rollouts, and derivatives mislead where the page says so."""
+    import numpy as np
+
+    planning = example("plan_push")
+    planned = planning.gauss_newton(planning.PUSH, 4)
+    assert planned.cost <= planning.ENOUGH and planned.linearized <= 4
+    drawn = planning.cross_entropy(planning.PUSH, 1, draws=16)
+    assert drawn.rollouts == 16 and drawn.cost > 10 * planned.cost
+    stuck, slides = 1e3 * planning.break_away(np.array([1.58, 2.5]))
+    assert stuck[1] < 0.1 < 50 < stuck[2] and abs(slides[1] - slides[2]) < 0.01 * slides[2]
+    short, long = planning.long_horizon(0.5), planning.long_horizon(2.0)
+    assert abs(short[1] - short[2]) < 0.02 * short[2] and long[1] > 20 * long[2]

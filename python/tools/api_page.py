@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import bristle
+import bristle.gradients
 import bristle.gym
+import bristle.jax
 import bristle.mujoco
 
-#: The modules that need other packages.
-OPTIONAL = ("bristle.gym", "bristle.mujoco")
+#: The modules whose names stand before those of their classes.
+MODULES = ("bristle.gradients", "bristle.gym", "bristle.mujoco")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
@@ -32,7 +38,8 @@ arrays of any library that NumPy can read: contiguous float64 is read where it i
 `batch.read("pose", out={"pose": tensor.numpy()})` fills a tensor of torch on the CPU. Masked
 arrays (`numpy.ma`) are accepted if none of their numbers is masked. A call releases the GIL; two batches in two
 threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
-`copy.copy(batch)` is a second batch in the same state.
+`copy.copy(batch)` is a second batch in the same state. [gradients.md](gradients.md) is about derivatives of
+rollouts.
 
 Workers of `multiprocessing` and of PyTorch's `DataLoader` are forked children on Linux by default until
 Python 3.13. A forked child may use everything that runs on the CPU, and computes on its own threads. It has the
@@ -109,7 +116,7 @@ def signature(name: str, of: Any) -> str:
 
 def described(cls: type) -> list[str]:
     """A class: its call, what it says, and its members in the order of the source."""
-    module = next((own.removeprefix("bristle.") for own in OPTIONAL if f"{cls.__module__}.".startswith(f"{own}.")), "")
+    module = next((own.removeprefix("bristle.") for own in MODULES if f"{cls.__module__}.".startswith(f"{own}.")), "")
     full = ".".join(filter(None, ("bristle", module, cls.__name__)))
     out = [f"## `{full}`", ""]
     if issubclass(cls, Exception) or hasattr(cls, "_fields") or cls.__init__ is object.__init__:
@@ -118,7 +125,7 @@ def described(cls: type) -> list[str]:
         out += [signature(full, cls.__init__), ""]
     out += [prose(cls.__doc__ or ""), ""]
     for name, member in vars(cls).items():
-        if name.startswith("_") or name == "close_extras" or issubclass(cls, Exception):
+        if (name.startswith("_") and name != "__call__") or name == "close_extras" or issubclass(cls, Exception):
             continue
         of = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(of, property):
@@ -134,6 +141,16 @@ def fields(cls: Any) -> list[str]:
     source = inspect.getsource(cls)
     said = re.findall(r'^    (\w+): [\w.\[\]]+\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
     return [f"**`.{name}`**: {' '.join(text.split()).replace('``', '`')}\n" for name, text in said]
+
+
+def of_torch() -> ModuleType:
+    """``bristle.torch``, whose signatures are the same without torch, which is 3 GB."""
+    try:
+        return importlib.import_module("bristle.torch")
+    except ModuleNotFoundError:
+        names = ("torch", "torch.autograd", "torch.autograd.function")
+        with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in names}):
+            return importlib.import_module("bristle.torch")
 
 
 def page() -> str:
@@ -174,6 +191,12 @@ def page() -> str:
         bristle.BusyError,
     ):
         out += described(cls)
+    out += ["# `bristle.gradients`", "", prose(bristle.gradients.__doc__ or ""), ""]
+    out += described(bristle.gradients.RolloutFunction)
+    for package in (of_torch(), bristle.jax):
+        name = f"{package.__name__}.rollout"
+        out += [f"# `{package.__name__}`", "", prose(package.__doc__ or ""), ""]
+        out += [f"## `{name}`", "", signature(name, package.rollout), "", prose(package.rollout.__doc__ or ""), ""]
     for package in (bristle.gym, bristle.mujoco):
         out += [f"# `{package.__name__}`", "", prose(package.__doc__ or ""), ""]
         for name, cls in vars(package).items():

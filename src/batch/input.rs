@@ -87,8 +87,9 @@ impl Input {
         }
     }
 
-    /// The signal of a contact, if its kind of body has this input.
-    pub(super) fn signal(self, contact: &mut Contact) -> Option<&mut Signal> {
+    /// The signal of a contact, if its kind of body has this input; a coefficient of friction that was a
+    /// constant becomes one.
+    pub fn signal(self, contact: &mut Contact) -> Option<&mut Signal> {
         let (inputs, friction) = (&mut contact.inputs, &contact.friction);
         match (self, &mut contact.body) {
             (Self::NormalForce, _) => Some(&mut inputs.normal_force),

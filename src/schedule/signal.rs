@@ -157,6 +157,39 @@ impl Signal {
         Ok(Self(Values::Curve(Box::new(Curve { segments, hold: Some(period) }))))
     }
 
+    /// The slope over a parameter of which this signal has `by` more than `other`: `(self - other)/by`. None
+    /// if they differ in more than values and amplitudes: in break points, in frequencies or phases, or in
+    /// how they are held.
+    ///
+    /// ```
+    /// use bristle::schedule::Signal;
+    /// let ramp = |end: f64| Signal::linear(&[(0.0, 1.0), (2.0, end)]).unwrap();
+    /// assert_eq!(ramp(5.5).slope(&ramp(4.5), 1.0).unwrap().value(1.0), 0.5);
+    /// assert!(ramp(4.0).slope(&Signal::steps(&[(0.0, 1.0), (1.0, 4.0)]).unwrap(), 1.0).is_none());
+    /// ```
+    pub fn slope(&self, other: &Self, by: f64) -> Option<Self> {
+        let segments = |signal: &Self| match &signal.0 {
+            Values::Constant(value) => vec![still(*value)],
+            Values::Curve(curve) => curve.segments.clone(),
+        };
+        let sine = |(a, b): (&Sine, &Sine)| {
+            let same = a.omega == b.omega && a.phase == b.phase;
+            same.then(|| Sine { amplitude: (a.amplitude - b.amplitude) / by, ..*a })
+        };
+        let segment = |(a, b): (&Segment, &Segment)| {
+            let same = a.from == b.from && a.sines.len() == b.sines.len();
+            let c = [0, 1, 2].map(|i| (a.c[i] - b.c[i]) / by);
+            let sines: Option<Vec<Sine>> = a.sines.iter().zip(&b.sines).map(sine).collect();
+            sines.filter(|_| same).map(|sines| Segment { from: a.from, c, sines })
+        };
+        let (own, others) = (segments(self), segments(other));
+        if own.len() != others.len() || self.hold() != other.hold() {
+            return None;
+        }
+        let slopes: Option<Vec<Segment>> = own.iter().zip(&others).map(segment).collect();
+        slopes.map(Self::of)
+    }
+
     /// Replaces the signal by [`Signal::constant`]. One that was a curve keeps its memory for the next one.
     pub(crate) fn set_constant(&mut self, value: f64) {
         match &mut self.0 {

@@ -296,6 +296,19 @@ impl Scenario {
         self.drawn(k, self.spec.seed, &[], false, false).map(|drawn| drawn.contact)
     }
 
+    /// [`Scenario::variant`] without the limit surface.
+    ///
+    /// # Errors
+    /// As [`Scenario::variant`].
+    pub fn variant_without_surface(
+        &self,
+        k: u64,
+        seed: u64,
+        given: &[(String, f64)],
+    ) -> Result<Contact, ScenarioError> {
+        self.drawn(k, seed, given, false, false).map(|drawn| drawn.contact)
+    }
+
     /// Contact `k` of a `seed` with some numbers `given`, with its limit surface if `surface`, and with its
     /// parameters if `numbers`.
     fn drawn(

@@ -274,7 +274,14 @@ impl Patches {
         });
         let [w, h] = size.unwrap_or([SIZE.default; 2]);
         let (patch, update) = match base {
-            Base::Whole(patch) => (Arc::clone(patch), self.update),
+            Base::Whole(patch) => {
+                // It has the size of the file, unless another one is given.
+                let Grid { nx, ny, dx, dy } = *patch.grid();
+                let [kx, ky] = size.map_or([1.0; 2], |[w, h]| [w / (nx as f64 * dx), h / (ny as f64 * dy)]);
+                let is_its_own = [kx, ky].iter().all(|k| (k - 1.0).abs() < 1e-12);
+                let patch = if is_its_own { Arc::clone(patch) } else { Arc::new(patch.scaled(kx, ky)?) };
+                (patch, self.update)
+            }
             Base::Unit(patch) => {
                 let Grid { nx, ny, dx, dy } = *patch.grid();
                 Grid::new(nx, ny, w, h)?;
