@@ -2,11 +2,15 @@
 
 mod common;
 
+use bristle::engine::Plan;
 use bristle::random::Draw;
+use bristle::{Cpu, Sensitivity};
 use bristle_fit::FitFile;
 use bristle_fit::fit::fit;
 use bristle_fit::model::{Problem, Reach, Repeated};
 use bristle_fit::recording::{Channel, Recording, Sign};
+use bristle_fit::trust_region::Start;
+use bristle_fit::unknown::{Sizes, Unknown, unknown};
 
 const STEP: f64 = 5e-3;
 const ROWS: usize = 120;
@@ -57,6 +61,48 @@ fn slide(k: u64) -> Recording {
         compared: NOISE.iter().map(|(name, _)| channel(name, vec![0.0; ROWS])).collect(),
         time,
         ..Recording::default()
+    }
+}
+
+/// The derivatives that the search has, by differences of runs, are those that the engine computes exactly,
+/// within half a hundredth of the largest, which changes an interval by as little.
+#[test]
+fn derivatives_are_those_of_the_engine() {
+    let file = FitFile::parse(FILE, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+    let needed = [("duration", 1.0), ("inputs.normal_force", 1.0)];
+    let scenario = file.scenario(&needed, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let recording = slide(0);
+    let sizes = Sizes { speed: 0.1, duration: 0.6, period: STEP, travel: [0.0; 3] };
+    let own = |path: &str| unknown(path, &file.spec.unknowns[path], &scenario, &[], |_| 1.0, sizes).unwrap();
+    let unknowns = ["friction.mu_c", "friction.sigma0", "body.mass", "initial.pose.0"].map(own).to_vec();
+    // The object hangs beside its centre of mass, so that it turns.
+    let mut point: Vec<f64> = unknowns.iter().map(Unknown::rest).collect();
+    point[3] = unknowns[3].coordinate(0.01);
+    let start = Start { point, held: vec![false; unknowns.len()] };
+    let slopes: Vec<f64> = unknowns.iter().zip(&start.point).map(|(u, x)| u.slope(*x)).collect();
+    let mut repeated = Repeated::new(recording.clone(), 1.0, 0.0).unwrap();
+    repeated.deviations = NOISE.iter().map(|(_, size)| *size).collect();
+    let problem = Problem { scenario: &scenario, repeated: vec![repeated], unknowns, step: 1e-3, central: true };
+    let found = problem.evaluate(&[start]).unwrap().remove(0).unwrap().jacobian;
+
+    let mut contact = scenario.variant(0, 0, &[("initial.pose.0".to_owned(), 0.01)]).unwrap();
+    contact.inputs.normal_force = recording.signal("normal_force").unwrap().unwrap();
+    let plan = Plan { samples: recording.time.clone(), step: 1e-3, keep_bristles: false, ..scenario.plan() };
+    // The static coefficient follows the Coulomb coefficient.
+    let names = ["friction.mu_c", "friction.mu_s", "friction.sigma0", "body.mass", "initial.pose.0"];
+    let (_, exact) = Cpu::new().sensitivities(&[contact], &plan, &names.map(Sensitivity::over)).unwrap();
+    for (column, (parts, slope)) in [&[0usize, 1][..], &[2], &[3], &[4]].into_iter().zip(slopes).enumerate() {
+        for (channel, (name, size)) in NOISE.into_iter().enumerate() {
+            let of = if name.starts_with("pose") { &exact.pose } else { &exact.wrench };
+            // The first sample is not compared.
+            let wanted =
+                |i: usize| parts.iter().map(|p| of[exact.at(0, i, *p)][channel % 3]).sum::<f64>() * slope / size;
+            let rows = (1..ROWS).map(|i| (found[(channel * (ROWS - 1) + i - 1, column)], wanted(i)));
+            let (off, most) =
+                rows.fold((0.0f64, 0.0f64), |(off, most), (a, b)| (off.max((a - b).abs()), most.max(b.abs())));
+            println!("{name} by {}: {:.1e} of {most:.1e}", names[parts[0]], off / most);
+            assert!(off < 5e-3 * most + 1e-3, "{name} by {}: {off:e} of {most:e}", names[parts[0]]);
+        }
     }
 }
 
