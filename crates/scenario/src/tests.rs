@@ -971,3 +971,16 @@ fn stop_when_is_checked_and_planned() {
         assert!(error.contains(part), "{value}: {error}");
     }
 }
+
+#[test]
+fn a_size_that_is_given_counts_where_the_file_has_another() {
+    let text = BOX.replace("size = { uniform = [0.01, 0.03] }", "size = 0.02");
+    let scenario = parse(&text).unwrap();
+    let given = |size: f64| scenario.variant(0, 3, &[("patch.size".to_owned(), size)]).unwrap().patch;
+    let own = scenario.variant(0, 3, &[]).unwrap().patch;
+    assert!(std::sync::Arc::ptr_eq(&own, &given(0.02)), "contacts share a patch of the same size");
+    let (other, ratio) = (given(0.03), own.radius() / 0.02);
+    assert!((other.radius() / 0.03 - ratio).abs() < 1e-12 * ratio && other.weights() == own.weights());
+    let of_file = parse(&text.replace("size = 0.02", "size = 0.03")).unwrap().variant(0, 3, &[]).unwrap().patch;
+    assert!((other.grid().dx - of_file.grid().dx).abs() < 1e-15 && other.grid().nx == of_file.grid().nx);
+}
