@@ -32,7 +32,7 @@ pub fn html(fits: &[Fit], comparison: Option<&Comparison>, along: &[Along], next
     parts.extend(next.map(experiments));
     parts.push(notes(fit));
     let title = match names.as_slice() {
-        [one] => format!("Friction of {one}"),
+        [one] => format!("Friction of {}", pictures::file_name(one)),
         all => format!("Friction of {} recordings", all.len()),
     };
     Document { title, intro: words::intro(fit), key: Vec::new(), groups: vec![(String::new(), parts)] }.html()
@@ -65,7 +65,7 @@ fn profiles(fit: &Fit, along: &[Along]) -> Option<Part> {
         // Ticks of a logarithmic axis are powers of ten.
         let scale = if low > 0.0 && high > 30.0 * low { Scale::Log } else { Scale::Linear };
         let most = y.iter().copied().fold(1.2, f64::max).min(4.0);
-        let mut chart = Chart::new(along.name.clone(), along.name.clone(), "rise of the cost")
+        let mut chart = Chart::new(along.name.clone(), "", "rise of the cost")
             .scales(scale, Scale::Linear)
             .y_range(-0.05 * most, 1.05 * most)
             .line(Line::new(palette::OTHER, &[low, high], &[1.0, 1.0]).dashed())

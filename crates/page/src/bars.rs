@@ -6,7 +6,7 @@ use super::theme::escape;
 
 /// Width of the picture, of the longest bar, and height of a row with its name [px].
 const WIDTH: f64 = 440.0;
-const LONGEST: f64 = 330.0;
+const LONGEST: f64 = 230.0;
 const ROW: f64 = 38.0;
 
 /// A bar.
@@ -63,7 +63,7 @@ mod tests {
         let svg = bars("a & b", &[bar("whole", 2.0), bar("half", 1.0), bar("unknown", f64::NAN)]);
         let widths: Vec<&str> = svg.split("<rect ").skip(1).map(|r| r.split("width=\"").nth(1).unwrap()).collect();
         let widths: Vec<f64> = widths.iter().map(|w| w.split('"').next().unwrap().parse().unwrap()).collect();
-        assert_eq!(widths, [330.0, 165.0, 0.0]);
+        assert_eq!(widths, [230.0, 115.0, 0.0]);
         assert!(svg.contains("a &amp; b") && svg.ends_with("</svg>"));
     }
 }

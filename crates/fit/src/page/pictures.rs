@@ -1,5 +1,8 @@
 //! Model and measurement: over time, and over the motion.
 
+use std::ops::Range;
+use std::path::Path;
+
 use bristle_page::{Chart, Line, Part, Picture, palette};
 
 use super::{FITTED, MEASURED, PREDICTED};
@@ -22,13 +25,25 @@ pub fn unit(name: &str) -> &'static str {
 /// A compared quantity, and its recording if there are several.
 pub fn named(fit: &Fit, k: usize) -> String {
     let c = &fit.channels[k];
-    if fit.minimum.repeated.len() > 1 { format!("{} of {}", c.name, c.recording) } else { c.name.clone() }
+    if fit.minimum.repeated.len() > 1 { format!("{} of {}", c.name, file_name(&c.recording)) } else { c.name.clone() }
+}
+
+/// The name of a recording without its folder.
+pub fn file_name(recording: &str) -> String {
+    Path::new(recording).file_name().map_or_else(|| recording.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Samples of a tenth of a recording, half of it on each side of the place where the prediction begins.
+fn tenth(c: &Channel) -> Range<usize> {
+    let n = c.time.len();
+    let (half, middle) = ((n / 20).max(20), if c.fitted < n { c.fitted } else { n / 2 });
+    middle.saturating_sub(half)..(middle + half).min(n)
 }
 
 /// Values of some samples of what a model says, in two colours: fitted and predicted.
 fn model(x: &[f64], y: &[f64], fitted: usize, from: usize) -> [Line; 2] {
     let middle = fitted.saturating_sub(from).min(x.len());
-    let line = |colour, range: std::ops::Range<usize>| Line::new(colour, &x[range.clone()], &y[range]).width(1.1);
+    let line = |colour, range: Range<usize>| Line::new(colour, &x[range.clone()], &y[range]).width(1.1);
     [line(palette::GRID, 0..middle), line(palette::SURFACE, middle..x.len())]
 }
 
@@ -40,10 +55,8 @@ pub fn over_time(fit: &Fit, k: usize) -> Part {
     let time: Vec<f64> = c.time.iter().map(|t| t + recording.start).collect();
     let y = format!("{} [{}]", c.name, unit(&c.name));
     let n = time.len();
-    // A tenth of the recording, half of it on each side of that place.
-    let (half, middle) = ((n / 20).max(20), if c.fitted < n { c.fitted } else { n / 2 });
-    let detail = middle.saturating_sub(half)..(middle + half).min(n);
-    let chart = |title: &str, range: std::ops::Range<usize>| {
+    let detail = tenth(c);
+    let chart = |title: &str, range: Range<usize>| {
         let (x, from) = (&time[range.clone()], range.start);
         Chart::new(title, "t [s]", y.clone())
             .line(Line::new(palette::OTHER, x, &c.measured[range.clone()]).width(1.8))
@@ -56,7 +69,7 @@ pub fn over_time(fit: &Fit, k: usize) -> Part {
     let caption = format!("Residuals are correlated over {:.2} s.", c.correlated);
     Part {
         id: format!("time{k}"),
-        title: format!("{}: model and measurement over time", named(fit, k)),
+        title: format!("{} over time", named(fit, k)),
         pictures: vec![Picture::new(panels, caption).key(&[MEASURED, FITTED, PREDICTED])],
         ..Part::default()
     }
@@ -108,20 +121,23 @@ pub fn loops(fit: &Fit, k: usize) -> Option<Part> {
     let c = &fit.channels[k];
     let Motion { axis, unit: of_axis, position, velocity } = motion(&fit.minimum.repeated[c.place].recording, c)?;
     let y = format!("{} [{}]", c.name, unit(&c.name));
-    let over = |title: &str, label: String, x: &[f64], dots: bool| {
-        let measured = Line::new(palette::OTHER, x, &c.measured);
-        let measured = if dots { measured.dots() } else { measured.width(0.8) };
-        let all = model(x, &c.model, c.fitted, 0).map(|line| if dots { line.dots() } else { line.width(0.8) });
+    let over = |title: &str, label: String, x: &[f64], range: Range<usize>, dots: bool| {
+        let (x, from) = (&x[range.clone()], range.start);
+        let drawn = |line: Line| if dots { line.dots() } else { line };
+        let measured = drawn(Line::new(palette::OTHER, x, &c.measured[range.clone()]).width(1.8));
+        let all = model(x, &c.model[range], c.fitted, from).map(drawn);
         Chart::new(title, label, y.clone()).line(measured).lines(all).svg()
     };
+    let whole = 0..c.time.len();
     let panels = vec![
-        over("Over displacement", format!("{axis} [{of_axis}]"), &position, false),
-        over("Over velocity", format!("velocity along {axis} [{of_axis}/s]"), &velocity, true),
+        over("Over displacement", format!("{axis} [{of_axis}]"), &position, tenth(c), false),
+        over("Over velocity", format!("velocity along {axis} [{of_axis}/s]"), &velocity, whole, true),
     ];
+    let caption = "Over displacement a tenth of the recording, over velocity some samples of all of it.";
     Some(Part {
         id: format!("loops{k}"),
-        title: format!("{}: over the motion", named(fit, k)),
-        pictures: vec![Picture::new(panels, "").key(&[MEASURED, FITTED, PREDICTED])],
+        title: format!("{} over the motion", named(fit, k)),
+        pictures: vec![Picture::new(panels, caption).key(&[MEASURED, FITTED, PREDICTED])],
         ..Part::default()
     })
 }

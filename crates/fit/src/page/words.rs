@@ -4,6 +4,8 @@ use crate::fit::Fit;
 use crate::report::digits;
 use crate::residuals::Channel;
 
+use super::pictures::file_name;
+
 /// A text with its first letter as a capital and a full stop.
 pub fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
@@ -28,7 +30,7 @@ pub fn intro(fit: &Fit) -> Vec<String> {
         } else {
             "all of it fitted".to_owned()
         };
-        format!("{}: {rows} samples over {} s, {part}", r.recording.name, digits(at(rows - 1)))
+        format!("{}: {rows} samples over {} s, {part}", file_name(&r.recording.name), digits(at(rows - 1)))
     };
     let recordings: Vec<String> = minimum.repeated.iter().map(length).collect();
     vec![
@@ -43,20 +45,16 @@ pub fn intro(fit: &Fit) -> Vec<String> {
 }
 
 fn error(c: &Channel) -> String {
-    let share =
-        |size: f64| c.normal_force.map_or(String::new(), |n| format!(" ({} of the normal force)", digits(size / n)));
+    let unit = super::pictures::unit(&c.name);
+    let size = |v: f64| {
+        let share = c.normal_force.map_or(String::new(), |n| format!(" ({} of the normal force)", digits(v / n)));
+        format!("{} {unit}{share}", digits(v))
+    };
     let rest = c.held_out.map_or(String::new(), |rest| {
         let ratio = rest / c.residual.max(f64::MIN_POSITIVE);
-        format!(", {}{} in the predicted part, {ratio:.2} times as much", digits(rest), share(rest))
+        format!(", {} in the predicted part, {ratio:.2} times as much", size(rest))
     });
-    let unit = super::pictures::unit(&c.name);
-    format!(
-        "{} of {}: rms {}{} {unit} in the fitted part{rest}.",
-        c.name,
-        c.recording,
-        digits(c.residual),
-        share(c.residual)
-    )
+    format!("{} of {}: rms {} in the fitted part{rest}.", c.name, file_name(&c.recording), size(c.residual))
 }
 
 /// Named paragraphs: how it ended, its errors, what cannot be told, where the law misses.
