@@ -66,8 +66,8 @@ impl From<FitError> for Failure {
 /// whether it was interrupted.
 pub type Found = (String, String, Option<(Vec<String>, Vec<Vec<f64>>)>, String, bool);
 
-/// Fits the unknowns of a fit file to recordings; `scenario` is its text, or its path if `base` is none. `tell`
-/// is called with what is being done. Ctrl-C ends the search, and the best so far is the result.
+/// Fits the unknowns of a fit file to recordings; `scenario` is its text, or its path if `base` is none.
+/// `tell` is called with what is being done. Ctrl-C ends the search, and the best so far is the result.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "they are those of the function of Python that calls it")]
 pub fn fit(
@@ -129,9 +129,9 @@ fn found(outcome: Outcome, is_interrupted: bool) -> Found {
     (json, best.scenario, posterior, page.unwrap_or_default(), is_interrupted)
 }
 
-/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to go
-/// on, and says whether it was interrupted. `work` waits where it says something else than before until `tell`
-/// has been called. An exception that is no interrupt is passed on.
+/// Runs `work` in a thread of its own, while this one, which alone hears of signals, asks Python whether to
+/// go on, and says whether it was interrupted. `work` waits where it says something else than before until
+/// `tell` has been called. An exception that is no interrupt is passed on.
 fn interruptible<T: Send>(
     tell: Option<&Py<PyAny>>,
     work: impl FnOnce(&Ask<'_>) -> T + Send,

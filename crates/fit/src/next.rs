@@ -1,10 +1,10 @@
 //! Which of some experiments would tell most of what the recordings so far do not.
 //!
 //! An experiment is simulated with the fitted numbers, and its samples are added to those of the recordings:
-//! the derivatives of what its sensors would say, and noise of the size and the correlation that the residuals
-//! have in the fit. What is then held because it cannot be told is found as in the fit (`identify.rs`), and the
-//! covariance `A^-1 B A^-1` of the others as there (`interval.rs`). Such predictions of an experiment by the
-//! derivatives at the best fit are those of Box & Lucas (Biometrika 46, 1959).
+//! the derivatives of what its sensors would say, and noise of the size and the correlation that the
+//! residuals have in the fit. What is then held because it cannot be told is found as in the fit
+//! (`identify.rs`), and the covariance `A^-1 B A^-1` of the others as there (`interval.rs`). Such predictions
+//! of an experiment by the derivatives at the best fit are those of Box & Lucas (Biometrika 46, 1959).
 
 use std::path::PathBuf;
 
@@ -141,8 +141,8 @@ fn blocks(problem: &Problem<'_>, jacobian: &DMatrix<f64>, processes: &[Autoregre
     (0..problem.repeated.len()).flat_map(channels).zip(processes).map(of).collect()
 }
 
-/// An experiment beside the recordings: its blocks, and all unknowns. Offsets and whatever else each recording
-/// has for itself are new unknowns, behind the others.
+/// An experiment beside the recordings: its blocks, and all unknowns. Offsets and whatever else each
+/// recording has for itself are new unknowns, behind the others.
 fn added(
     minimum: &Minimum,
     scenario: &Scenario,
@@ -244,7 +244,8 @@ fn is_alone(j: usize, null: &[Null], unknowns: &[Unknown]) -> bool {
 /// next interval counts.
 ///
 /// # Errors
-/// A file that cannot be read or makes no experiment, a fit without intervals, an engine that fails, or a stop.
+/// A file that cannot be read or makes no experiment, a fit without intervals, an engine that fails, or a
+/// stop.
 pub fn next(file: &FitFile, fit: &Fit, paths: &[PathBuf], ask: &Ask<'_>) -> Result<Next, FitError> {
     if !ask("experiments") {
         return Err(FitError::Stopped);
@@ -294,6 +295,11 @@ pub fn next(file: &FitFile, fit: &Fit, paths: &[PathBuf], ask: &Ask<'_>) -> Resu
                 None => [linear; 2],
             };
             let is_told = is_freed && deviations[j] > 0.0 && is_alone(j, &null, &unknowns);
+            // More data never tell less. What is held follows from derivatives beside the bounds, which may
+            // differ from those of the fit.
+            if now.told && !is_told {
+                return now.clone();
+            }
             known(unknown, is_told.then(|| [point[j] - reach[0], point[j] + reach[1]]))
         });
         let then: Vec<Known> = then.collect();

@@ -8,7 +8,7 @@ use bristle_page::{Bar, Chart, Document, Key, Line, Part, Picture, Scale, Table,
 use crate::along::Along;
 use crate::compare::Comparison;
 use crate::fit::Fit;
-use crate::next::{Known, Next};
+use crate::next::Next;
 use crate::report::{digits, interval};
 
 /// What was measured, the model where it was fitted, and where it predicts.
@@ -169,14 +169,13 @@ fn laws(fits: &[Fit], comparison: &Comparison) -> Part {
 
 /// What each of the experiments would tell.
 fn experiments(next: &Next) -> Part {
-    let mut head = vec!["experiment"];
-    head.extend(next.now.iter().map(|known| known.name.as_str()));
-    let mut table = Table::new("90 % interval of each unknown, in SI units", &head);
-    let row = |name: &str, all: &[Known]| {
-        std::iter::once(name.to_owned()).chain(all.iter().map(Known::text)).collect::<Vec<String>>()
-    };
-    table.row(row("now", &next.now));
-    next.experiments.iter().for_each(|e| table.row(row(&e.experiment, &e.then)));
+    let mut head = vec!["unknown", "now"];
+    head.extend(next.experiments.iter().map(|e| e.experiment.as_str()));
+    let mut table = Table::new("90 % interval of each unknown, in SI units: now, and after each experiment", &head);
+    for (j, now) in next.now.iter().enumerate() {
+        let then = next.experiments.iter().map(|e| e.then[j].text());
+        table.row([now.name.clone(), now.text()].into_iter().chain(then));
+    }
     Part {
         id: "next".into(),
         title: "Which experiment next".into(),

@@ -102,10 +102,8 @@ fn a_reversal_shows_the_stiffness_as_a_fit_of_it_does() {
     // Back and forth every 2 s.
     let turns: Vec<String> =
         (0..10).map(|k| format!("[{}, {}]", 2 * k, if k % 2 == 0 { SPEED } else { -SPEED })).collect();
-    let text = format!(
-        "duration = 20\n[inputs]\nnormal_force = 5\ntwist = {{ vx = {{ points = [{}], interpolate = \"constant\" }} }}\n",
-        turns.join(", ")
-    );
+    let twist = format!("{{ vx = {{ points = [{}], interpolate = \"constant\" }} }}", turns.join(", "));
+    let text = format!("duration = 20\n[inputs]\nnormal_force = 5\ntwist = {twist}\n");
     let next = asked(&file, &fit_once, &[("on.toml", &moved(SPEED)), ("turns.toml", &text)]);
     let told = |name: &str| next.now.iter().find(|k| k.name == name).unwrap().told;
     assert!(told("friction.mu_c") && !told("friction.sigma0"), "{:?}", next.now);

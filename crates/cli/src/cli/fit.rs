@@ -31,8 +31,8 @@ pub(super) struct FitArguments {
     scenario: PathBuf,
     #[command(flatten)]
     changes: Changes,
-    /// Directory of the results: the page `fit.html`, `fit.json`, `residuals.csv`, and `scenario.toml` with the
-    /// fitted values.
+    /// Directory of the results: the page `fit.html`, `fit.json`, `residuals.csv`, and `scenario.toml` with
+    /// the fitted values.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace existing results.
@@ -42,8 +42,8 @@ pub(super) struct FitArguments {
     /// they are its laws.
     #[arg(long, value_delimiter = ',', value_name = "LAW")]
     compare: Vec<String>,
-    /// Experiments (files with the keys of a scenario that differ, such as `duration` and `[inputs]`): say which
-    /// of them would shrink the widest interval most.
+    /// Experiments (files with the keys of a scenario that differ, such as `duration` and `[inputs]`): say
+    /// which of them would shrink the widest interval most.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     next: Vec<PathBuf>,
     /// Print one JSON object.
