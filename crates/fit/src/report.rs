@@ -163,7 +163,7 @@ pub fn text_of_next(next: &Next) -> String {
 
 /// Writes `fit.json`, the page as `fit.html`, and `residuals.csv` and `scenario.toml` of the first fit into
 /// the directory `dir`, and its samples as `posterior.csv` and `posterior.toml`; each appears as a whole.
-/// Samples of results before, which [`check_place`] has allowed to replace, are removed if there are none now.
+/// Samples of results before, which [`check_place`] has allowed to replace, are removed if there are none.
 ///
 /// # Errors
 /// The disk.
