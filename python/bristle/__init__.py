@@ -23,6 +23,7 @@ from .errors import (
     RunError,
     ScenarioError,
 )
+from .fitting import Fit, Parameter, fit
 from .grasps import Stability, stability
 from .scenario import Scenario
 from .surface import MarginGradients, Margins, Table, Torsion, WrenchGradients, limit_surface
@@ -33,9 +34,11 @@ __all__ = [
     "BusyError",
     "DeviceError",
     "Engine",
+    "Fit",
     "MarginGradients",
     "Margins",
     "OutOfMemoryError",
+    "Parameter",
     "ParameterError",
     "Response",
     "RunError",
@@ -47,6 +50,7 @@ __all__ = [
     "Torsion",
     "WrenchGradients",
     "__version__",
+    "fit",
     "limit_surface",
     "merge",
     "rollout",

@@ -20,6 +20,7 @@ __all__ = [
     "check_memory",
     "check_own",
     "check_run",
+    "fit",
     "merge_run",
     "pretend_free",
     "remove_run",
@@ -54,6 +55,17 @@ def check_run(
     shard: tuple[int, int] | None,
     merged: bool,
 ) -> str | None: ...
+def fit(
+    recordings: list[str | list[tuple[str, _Floats]]],
+    scenario: str,
+    base: str | None,
+    changes: list[str],
+    compare: list[str],
+    next: list[str],
+    out: str | None,
+    force: bool,
+    tell: Callable[[str], object] | None,
+) -> tuple[str, str, tuple[list[str], list[list[float]]] | None, str, bool]: ...
 def remove_run(run: str) -> None: ...
 def check_own(run: str) -> None: ...
 def verify_run(run: str) -> list[str]: ...

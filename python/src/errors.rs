@@ -28,6 +28,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// A refusal in the words "value: expected accepted".
+    pub fn of_words(field: &str, message: &str) -> Self {
+        Self::Parameter(from_words(field, message), None)
+    }
+
     /// Whether something was asked for that cannot be, before anything was done.
     pub const fn is_refusal(&self) -> bool {
         matches!(self, Self::Parameter(..) | Self::Grasp { .. } | Self::Scenario(_) | Self::Memory(_))

@@ -10,6 +10,7 @@ mod datasets;
 mod draw;
 mod drive;
 mod errors;
+mod fit;
 mod grasps;
 mod memory;
 mod mujoco;
@@ -31,6 +32,8 @@ mod _bristle {
     use crate::core::{Core, PySnapshot};
     #[pymodule_export]
     use crate::datasets::{check_own, check_run, merge_run, remove_run, verify_run, write_run};
+    #[pymodule_export]
+    use crate::fit::fit;
     #[pymodule_export]
     use crate::grasps::stability;
     #[pymodule_export]

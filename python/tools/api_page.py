@@ -178,10 +178,12 @@ def page() -> str:
     out += ["## `bristle.stability`", "", signature("bristle.stability", bristle.stability), ""]
     out += [prose(bristle.stability.__doc__ or ""), ""]
     out += [*described(bristle.Stability), *fields(bristle.Stability)]
-    for function in (bristle.rollout, bristle.merge, bristle.verify):
+    for function in (bristle.rollout, bristle.merge, bristle.verify, bristle.fit):
         name = f"bristle.{function.__name__}"
         out += [f"## `{name}`", "", signature(name, function), "", prose(function.__doc__ or ""), ""]
     for cls in (
+        bristle.Fit,
+        bristle.Parameter,
         bristle.BristleError,
         bristle.ParameterError,
         bristle.ScenarioError,

@@ -46,6 +46,8 @@ fn the_answer_is_printed_and_written() {
     assert_eq!(of_file["parameters"], report["parameters"]);
     assert_eq!(written("residuals.csv").lines().next().unwrap(), "recording,quantity,time,measured,model,fitted");
     assert_eq!(written("posterior.csv").lines().count(), 41);
+    let page = written("fit.html");
+    assert!(page.contains("<td>friction.sigma0</td>") && page.contains("Over displacement"), "{page}");
     // Both scenarios can be simulated.
     for (scenario, contacts) in [("scenario.toml", 1), ("posterior.toml", 40)] {
         let scenario = format!("fitted/{scenario}");
@@ -88,6 +90,35 @@ fn laws_are_compared() {
     assert_eq!(report["law"], "elasto-plastic");
     assert_eq!(report["compare"]["best"], "elasto-plastic");
     assert_eq!(report["laws"].as_array().unwrap().len(), 2);
+}
+
+/// More of the slow strokes tells most of `s_ba`, whose interval is the widest; faster ones more of `sigma2`.
+#[test]
+fn the_best_experiment_is_named() {
+    let (recording, file) = (path("crates/fit/tests/data/tribometer.tsv"), path("examples/tribometer.toml"));
+    let dir = tempfile::tempdir().unwrap();
+    for (name, speed) in [("same.toml", 2.5e-4), ("fast.toml", 1e-1)] {
+        let turns = format!("[[0, {speed}], [2, {}], [4, {speed}], [6, {}]]", -speed, -speed);
+        let twist = format!("twist = {{ vx = {{ points = {turns}, interpolate = \"constant\" }} }}");
+        fs::write(dir.path().join(name), format!("duration = 8\n[inputs]\nnormal_force = 5\n{twist}\n")).unwrap();
+    }
+    let unknowns = "fit.unknowns={ 'friction.mu_c' = {}, 'friction.sigma0' = {}, 'friction.s_ba' = {}, \
+                    'friction.sigma2' = {} }";
+    let more = ["-q", "--set", unknowns, "--next", "same.toml", "fast.toml"];
+    let all = arguments(&recording, &file, &more);
+    let report = json(dir.path(), &all);
+    // The widest interval is that of `s_ba`, which slow turns show.
+    assert_eq!(report["next"][0]["experiment"], "same.toml");
+    let width = |all: &Value| {
+        let known = all.as_array().unwrap().iter().find(|k| k["name"] == "friction.sigma2").unwrap();
+        known["width"].as_f64().unwrap()
+    };
+    let [same, fast] = [0, 1].map(|k| width(&report["next"][k]["then"]));
+    assert!(3.0 * fast < same && same <= width(&report["now"]), "{fast} {same} {}", report["now"]);
+    // Nothing is searched for if a file is wrong.
+    fs::write(dir.path().join("fast.toml"), "[inputs]\nnormal_force = -5\n").unwrap();
+    let (code, said, told) = bristle(dir.path(), &all);
+    assert!(code == 2 && said.is_empty() && told.contains("normal_force = -5"), "{said}{told}");
 }
 
 #[test]

@@ -172,6 +172,18 @@ impl FitFile {
     /// # Errors
     /// No such table, as many tables as there are not files, or a file that is refused.
     pub fn read(&self, files: &[std::path::PathBuf]) -> Result<Vec<Recording>, FitError> {
+        self.read_by(files, |path, spec| Recording::read(path, spec))
+    }
+
+    /// The same of recordings that are anywhere, which `read` reads.
+    ///
+    /// # Errors
+    /// As [`FitFile::read`].
+    pub fn read_by<T>(
+        &self,
+        files: &[T],
+        read: impl Fn(&T, &RecordingSpec) -> Result<Recording, RecordingError>,
+    ) -> Result<Vec<Recording>, FitError> {
         let FitSpec { recording, recordings, .. } = &self.spec;
         let wrong = |field: &str, value: String, accepted: &str| {
             Err(self.wrong(&ParameterError::new(field, value, accepted)).into())
@@ -191,8 +203,8 @@ impl FitFile {
             }
             (None, _) => recordings.iter().enumerate().map(|(i, spec)| (format!("fit.recordings.{i}"), spec)).collect(),
         };
-        let one = |(path, (table, spec)): (&std::path::PathBuf, (String, &RecordingSpec))| {
-            Recording::read(path, spec).map_err(|error| match error {
+        let one = |(file, (table, spec)): (&T, (String, &RecordingSpec))| {
+            read(file, spec).map_err(|error| match error {
                 RecordingError::Setting(error) => {
                     let field = format!("{table}.{}", error.field);
                     self.wrong(&ParameterError { field, ..error }).into()
@@ -256,5 +268,24 @@ impl FitFile {
     pub fn fitted(&self, needed: &[(&str, f64)], changes: &[String]) -> Result<String, ScenarioError> {
         let (text, _) = self.completed(needed)?;
         changes.iter().try_fold(text, |text, c| change(&text, c))
+    }
+
+    /// The scenario `text` with the keys of the file `path` in place of its own, those of tables one by one.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no TOML, or as [`Scenario::parse`].
+    pub fn experiment(&self, text: &str, path: &Path) -> Result<Scenario, ScenarioError> {
+        let name = path.display().to_string();
+        let own = without_part(&input::text(path)?, &name, "fit")?;
+        // Both have been parsed before.
+        let table = |text: &str| text.parse::<toml::Table>().unwrap_or_default();
+        let mut whole = table(text);
+        for (key, new) in table(&own) {
+            match (whole.get_mut(&key), new) {
+                (Some(toml::Value::Table(old)), toml::Value::Table(new)) => old.extend(new),
+                (_, new) => drop(whole.insert(key, new)),
+            }
+        }
+        Scenario::parse(&whole.to_string(), &self.base, &format!("{name} (in the fitted scenario)"))
     }
 }

@@ -1,11 +1,12 @@
 //! From recordings and a fit file to unknowns with intervals.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use bristle::error::{EngineError, ParameterError};
 use bristle_scenario::{Scenario, ScenarioError};
 
-use crate::file::FitFile;
+use crate::file::{FitFile, UnknownSpec};
 use crate::identify::{Direction, Speeds, beforehand, sentence, speeds};
 use crate::interval::Spread;
 use crate::model::{Problem, Repeated, spread as deviation_of};
@@ -93,6 +94,35 @@ pub struct Fit {
     pub scenario: String,
     /// Samples of what is known after the fit, if the file asks for them.
     pub posterior: Option<Posterior>,
+    /// The minimum, for what is asked of it later.
+    pub(crate) minimum: Minimum,
+}
+
+/// The minimum that was found, and the problem that it is of.
+#[derive(Clone, Debug)]
+pub(crate) struct Minimum {
+    pub scenario: Arc<Scenario>,
+    pub repeated: Vec<Repeated>,
+    pub unknowns: Vec<Unknown>,
+    pub step: f64,
+    pub loss: Loss,
+    pub best: Found,
+    pub spread: Option<Spread>,
+    /// Unknowns that the file holds.
+    pub asked: Vec<bool>,
+    /// Unknowns that every recording has for itself.
+    pub own: Vec<bool>,
+    /// What cannot be told.
+    pub null: Vec<Null>,
+}
+
+impl Minimum {
+    /// The problem.
+    pub(crate) fn problem(&self) -> Problem<'_> {
+        let Self { scenario, repeated, unknowns, step, .. } = self;
+        let (repeated, unknowns) = (repeated.clone(), unknowns.clone());
+        Problem { scenario, repeated, unknowns, step: *step, central: false }
+    }
 }
 
 /// Samples of the unknowns of the scenario, which a scenario can draw its contacts from.
@@ -109,6 +139,13 @@ pub struct Posterior {
 impl Posterior {
     /// The table beside the scenario.
     pub const FILE: &str = "posterior.csv";
+
+    /// The samples as the text of that table.
+    pub fn table(&self) -> String {
+        let row = |row: &Vec<f64>| row.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(",");
+        let rows = std::iter::once(self.names.join(",")).chain(self.rows.iter().map(row));
+        rows.map(|row| row + "\n").collect()
+    }
 }
 
 /// How long a patch moves before a recording, if it does, in median times between samples.
@@ -116,6 +153,12 @@ const LEAD: f64 = 20.0;
 
 /// Called on the way with what is being done; `false` asks to stop, and the best so far is the result.
 pub type Ask<'a> = dyn Fn(&str) -> bool + Sync + 'a;
+
+/// Whether each recording has an unknown for itself.
+fn is_own(spec: Option<&UnknownSpec>, path: &str) -> bool {
+    let of_one = || path.ends_with(".offset") || path.ends_with(".drift") || START.contains(&path);
+    spec.and_then(|spec| spec.own).unwrap_or_else(of_one)
+}
 
 /// The unknowns of a file, for so many recordings.
 fn unknowns(
@@ -138,9 +181,7 @@ fn unknowns(
     let mut all = Vec::new();
     for (path, spec) in &specs {
         let made = unknown(path, spec, scenario, &names, size, sizes).map_err(|e| file.wrong(&e))?;
-        let of_one = path.ends_with(".offset") || path.ends_with(".drift") || START.contains(&path.as_str());
-        let is_own = spec.own.unwrap_or(of_one);
-        if is_own && repeated.len() > 1 {
+        if is_own(Some(spec), path) && repeated.len() > 1 {
             let own = |r: usize| Unknown { name: format!("{path}@{r}"), recording: Some(r), ..made.clone() };
             all.extend((0..repeated.len()).map(own));
         } else {
@@ -148,6 +189,22 @@ fn unknowns(
         }
     }
     Ok(all)
+}
+
+/// Keys of a scenario that recordings say, with values to begin with.
+pub(crate) fn needed(recordings: &[Recording]) -> Vec<(&'static str, f64)> {
+    let duration = recordings.iter().filter_map(|r| r.time.last()).copied().fold(0.0, f64::max);
+    let mut needed = vec![("duration", duration)];
+    if recordings.iter().all(|r| r.inputs.iter().any(|c| c.name == "normal_force")) {
+        let forces = recordings.iter().flat_map(|r| &r.inputs).filter(|c| c.name == "normal_force");
+        let values: Vec<f64> = forces.flat_map(|c| &c.values).copied().collect();
+        needed.push(("inputs.normal_force", values.iter().sum::<f64>() / values.len().max(1) as f64));
+    }
+    let moves = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
+    if recordings.iter().all(|r| r.inputs.iter().any(|c| moves(&c.name))) {
+        needed.push(("inputs.twist.vx", 0.0));
+    }
+    needed
 }
 
 /// Fits the unknowns of a file to recordings; `changes` (`key=value`) of the scenario come first, such as
@@ -164,17 +221,8 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     }
     let duration = recordings.iter().filter_map(|r| r.time.last()).copied().fold(0.0, f64::max);
     let period = median(recordings.iter().flat_map(|r| r.time.windows(2).map(|t| t[1] - t[0])).collect());
-    let mut needed = vec![("duration", duration)];
-    if recordings.iter().all(|r| r.inputs.iter().any(|c| c.name == "normal_force")) {
-        let forces = recordings.iter().flat_map(|r| &r.inputs).filter(|c| c.name == "normal_force");
-        let values: Vec<f64> = forces.flat_map(|c| &c.values).copied().collect();
-        needed.push(("inputs.normal_force", values.iter().sum::<f64>() / values.len().max(1) as f64));
-    }
-    let moves = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
-    if recordings.iter().all(|r| r.inputs.iter().any(|c| moves(&c.name))) {
-        needed.push(("inputs.twist.vx", 0.0));
-    }
-    let scenario = file.scenario(&needed, changes)?;
+    let needed = needed(recordings);
+    let scenario = Arc::new(file.scenario(&needed, changes)?);
     let is_free = scenario.first().contact.body.free().is_some();
     let step = if is_free { scenario.plan().step } else { period.clamp(1e-7, 0.1) };
     let mut problem = Problem { scenario: &scenario, repeated, unknowns: Vec::new(), step, central: false };
@@ -209,7 +257,7 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     best = search.resolved(best)?;
     best = search.reweighted(best)?;
     let (best, directions) = search.identified(best, Vec::new())?;
-    search.finish(best, directions, before, notes, begun, &needed, changes)
+    search.finish(best, directions, before, notes, begun, &needed, changes, &scenario)
 }
 
 impl Searching<'_> {
@@ -223,6 +271,7 @@ impl Searching<'_> {
         begun: Instant,
         needed: &[(&str, f64)],
         changes: &[String],
+        scenario: &Arc<Scenario>,
     ) -> Result<Fit, FitError> {
         let Known { best, spread, intervals, directions } = self.intervals(best, directions)?;
         let posterior = self.posterior(&best, spread.as_ref(), needed, changes)?;
@@ -281,20 +330,39 @@ impl Searching<'_> {
         let numbers = problem.numbers(&best.point, 0);
         let set = numbers.iter().map(|(path, value)| format!("{path}={value:?}"));
         let changes: Vec<String> = changes.iter().cloned().chain(set).collect();
+        let misfit = misfit(problem, &channels);
+        let directions_said = directions.iter().map(said).collect();
+        let is_own = |u: &Unknown| is_own(self.file.spec.unknowns.get(u.path()), u.path());
+        let own: Vec<bool> = unknowns.iter().map(is_own).collect();
+        let effective = spread.as_ref().map_or(0.0, |s| s.effective);
+        let converged = best.converged && !self.stopped;
+        let Problem { repeated, unknowns, step, .. } = self.problem;
         Ok(Fit {
             law,
             estimates,
-            directions: directions.iter().map(said).collect(),
+            directions: directions_said,
             before,
             notes,
-            misfit: misfit(problem, &channels),
+            misfit,
             channels,
             free: best.held.iter().filter(|held| !**held).count(),
-            effective: spread.as_ref().map_or(0.0, |s| s.effective),
-            converged: best.converged && !self.stopped,
+            effective,
+            converged,
             seconds: begun.elapsed().as_secs_f64(),
             scenario: self.file.fitted(needed, &changes)?,
             posterior,
+            minimum: Minimum {
+                scenario: Arc::clone(scenario),
+                repeated,
+                unknowns,
+                step,
+                loss: self.loss,
+                best,
+                spread,
+                asked,
+                own,
+                null: directions,
+            },
         })
     }
 

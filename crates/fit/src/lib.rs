@@ -1,17 +1,21 @@
 //! Friction identified from recordings: which values of a scenario's numbers explain what sensors measured,
 //! how well each is known, and what the recording cannot tell.
 
+pub mod along;
 pub mod compare;
 pub mod file;
 pub mod fit;
 pub mod identify;
 pub mod interval;
 pub mod model;
+pub mod next;
 pub mod noise;
+pub mod page;
 pub mod posterior;
 pub mod recording;
 pub mod report;
 pub mod residuals;
+pub mod run;
 mod search;
 pub mod trust_region;
 pub mod unknown;

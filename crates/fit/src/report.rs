@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use crate::compare::Comparison;
 use crate::fit::{Estimate, Fit, Posterior};
+use crate::next::Next;
 use crate::residuals::Channel;
+use crate::run::Outcome;
 
 /// What a fit says, for programs; null for a number that is not finite.
 pub fn json(fit: &Fit) -> Value {
@@ -52,16 +54,6 @@ pub fn json(fit: &Fit) -> Value {
     })
 }
 
-/// What all fits say: the best one, and all of them.
-pub fn json_of_all(fits: &[Fit], comparison: Option<&Comparison>) -> Value {
-    let mut all = json(&fits[0]);
-    if let Some(comparison) = comparison {
-        all["compare"] = json!(comparison);
-        all["laws"] = fits.iter().map(json).collect();
-    }
-    all
-}
-
 /// A number with four significant digits.
 pub fn digits(v: f64) -> String {
     let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
@@ -70,7 +62,7 @@ pub fn digits(v: f64) -> String {
 }
 
 /// What the data say of an unknown.
-fn interval(e: &Estimate) -> String {
+pub(crate) fn interval(e: &Estimate) -> String {
     let [low, high] = [digits(e.low), digits(e.high)];
     match e.closed {
         [false, false] if e.held => "held: cannot be told".to_owned(),
@@ -128,7 +120,7 @@ pub fn text_of(comparison: &Comparison) -> String {
 
 /// The mark of a directory of results, which is written last, and the other files in it.
 const MARK: &str = "fit.json";
-const OTHERS: [&str; 4] = ["residuals.csv", "scenario.toml", Posterior::FILE, "posterior.toml"];
+const OTHERS: [&str; 5] = ["fit.html", "residuals.csv", "scenario.toml", Posterior::FILE, "posterior.toml"];
 
 /// Checks that results may be written into the directory `dir`, which need not be there yet: nothing is
 /// replaced but results, those only with `force`, and none of the files that are read, `inputs`.
@@ -156,15 +148,28 @@ pub fn check_place(dir: &Path, force: bool, inputs: &[&Path]) -> Result<(), Para
     }
 }
 
-/// Writes `fit.json`, `residuals.csv` and `scenario.toml` of the first fit into the directory `dir`, and its
-/// samples as `posterior.csv` and `posterior.toml`; each of them appears as a whole. Samples of results
-/// before, which [`check_place`] has allowed to replace, are removed if there are none now.
+/// What some experiments would tell, for people.
+pub fn text_of_next(next: &Next) -> String {
+    let width = next.experiments.iter().map(|e| e.experiment.len()).max().unwrap_or(0).max(3);
+    let mut out = format!("Next: {}.\n", next.sentence);
+    for (j, now) in next.now.iter().enumerate() {
+        let _ = writeln!(out, "  {}\n    {:width$}  {}", now.name, "now", now.text());
+        for e in &next.experiments {
+            let _ = writeln!(out, "    {:width$}  {}", e.experiment, e.then[j].text());
+        }
+    }
+    out
+}
+
+/// Writes `fit.json`, the page as `fit.html`, and `residuals.csv` and `scenario.toml` of the first fit into
+/// the directory `dir`, and its samples as `posterior.csv` and `posterior.toml`; each appears as a whole.
+/// Samples of results before, which [`check_place`] has allowed to replace, are removed if there are none.
 ///
 /// # Errors
 /// The disk.
-pub fn write(dir: &Path, fits: &[Fit], comparison: Option<&Comparison>) -> io::Result<()> {
+pub fn write(dir: &Path, outcome: &Outcome) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    let fit = &fits[0];
+    let fit = &outcome.fits[0];
     appear(&dir.join("residuals.csv"), |file| {
         let mut out = csv::Writer::from_writer(io::BufWriter::new(file));
         out.write_record(["recording", "quantity", "time", "measured", "model", "fitted"])?;
@@ -178,16 +183,12 @@ pub fn write(dir: &Path, fits: &[Fit], comparison: Option<&Comparison>) -> io::R
         }
         out.flush()
     })?;
+    if let Some(page) = &outcome.page {
+        appear(&dir.join("fit.html"), |file| file.write_all(page.as_bytes()))?;
+    }
     appear(&dir.join("scenario.toml"), |file| file.write_all(fit.scenario.as_bytes()))?;
     if let Some(posterior) = &fit.posterior {
-        appear(&dir.join(Posterior::FILE), |file| {
-            let mut out = csv::Writer::from_writer(io::BufWriter::new(file));
-            out.write_record(&posterior.names)?;
-            for row in &posterior.rows {
-                out.write_record(row.iter().map(|x| format!("{x:?}")))?;
-            }
-            out.flush()
-        })?;
+        appear(&dir.join(Posterior::FILE), |file| file.write_all(posterior.table().as_bytes()))?;
         appear(&dir.join("posterior.toml"), |file| file.write_all(posterior.scenario.as_bytes()))?;
     } else {
         for name in [Posterior::FILE, "posterior.toml"] {
@@ -197,6 +198,6 @@ pub fn write(dir: &Path, fits: &[Fit], comparison: Option<&Comparison>) -> io::R
             }
         }
     }
-    let text = serde_json::to_string_pretty(&json_of_all(fits, comparison))?;
+    let text = serde_json::to_string_pretty(&outcome.json())?;
     appear(&dir.join(MARK), |file| writeln!(file, "{text}"))
 }

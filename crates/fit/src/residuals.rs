@@ -11,6 +11,9 @@ use crate::noise::{Autoregression, median, period, repeatability, rms, sensor_no
 pub struct Channel {
     /// The recording.
     pub recording: String,
+    /// Its place among the recordings.
+    #[serde(skip)]
+    pub place: usize,
     /// The quantity.
     pub name: String,
     /// The sensor's noise, by second differences \[SI\].
@@ -79,6 +82,7 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
             let fitted = repeated.fitted;
             let mut of = Channel {
                 recording: recording.name.clone(),
+                place: r,
                 name: channel.name.clone(),
                 sensor: sensor_noise(&measured),
                 repeatability: None,

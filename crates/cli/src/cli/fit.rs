@@ -8,8 +8,8 @@ use super::changes::Changes;
 use super::interrupt::INTERRUPTED;
 use super::{Failure, note, print, print_text};
 use bristle::error::ParameterError;
-use bristle_fit::compare::compare;
-use bristle_fit::fit::{Fit, FitError, fit};
+use bristle_fit::fit::FitError;
+use bristle_fit::run::{Request, run};
 use bristle_fit::{FitFile, report};
 
 /// Exit code of a search that has not converged.
@@ -20,7 +20,8 @@ const NOT_CONVERGED: i32 = 3;
   bristle example tribometer > my.toml
   bristle fit strokes.tsv --scenario my.toml --out fitted
   bristle fit strokes.tsv --scenario my.toml --compare lugre,dahl --json
-  bristle fit a.csv b.csv --scenario my.toml --set fit.share=0.7")]
+  bristle fit a.csv b.csv --scenario my.toml --set fit.share=0.7
+  bristle fit strokes.tsv --scenario my.toml --next fast.toml turns.toml")]
 pub(super) struct FitArguments {
     /// Recordings: CSV, TSV, NPZ, Parquet or MCAP files.
     #[arg(required = true)]
@@ -30,7 +31,8 @@ pub(super) struct FitArguments {
     scenario: PathBuf,
     #[command(flatten)]
     changes: Changes,
-    /// Directory of the results: `fit.json`, `residuals.csv`, and `scenario.toml` with the fitted values.
+    /// Directory of the results: the page `fit.html`, `fit.json`, `residuals.csv`, and `scenario.toml` with
+    /// the fitted values.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replace existing results.
@@ -40,6 +42,10 @@ pub(super) struct FitArguments {
     /// they are its laws.
     #[arg(long, value_delimiter = ',', value_name = "LAW")]
     compare: Vec<String>,
+    /// Experiments (files with the keys of a scenario that differ, such as `duration` and `[inputs]`): say
+    /// which of them would shrink the widest interval most.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    next: Vec<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -63,7 +69,8 @@ impl FitArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         super::set_threads(self.threads)?;
         if let Some(out) = &self.out {
-            let inputs: Vec<&Path> = self.recordings.iter().chain([&self.scenario]).map(PathBuf::as_path).collect();
+            let inputs = self.recordings.iter().chain([&self.scenario]).chain(&self.next);
+            let inputs: Vec<&Path> = inputs.map(PathBuf::as_path).collect();
             report::check_place(out, self.force, &inputs).map_err(|e| {
                 let told = ParameterError { field: "--out".into(), ..e }.to_string();
                 Failure::of_user(told.replace("`force`", "`--force`"))
@@ -88,47 +95,27 @@ impl FitArguments {
             }
             !stop.load(Ordering::Relaxed)
         };
-        let is_point = file.is_point();
-        let changes = |law: &String| {
-            let key = if is_point { "contact.point.law" } else { "friction.law" };
-            vec![format!("{key}={law}")]
-        };
-        let all: Vec<Vec<String>> =
-            if self.compare.is_empty() { vec![Vec::new()] } else { self.compare.iter().map(changes).collect() };
-        let mut fits: Vec<Fit> = Vec::new();
-        for changes in &all {
-            match fit(&file, &recordings, changes, &ask) {
-                Err(FitError::Stopped) if !fits.is_empty() => break,
-                Err(error @ FitError::Stopped) => {
-                    note(error);
-                    std::process::exit(INTERRUPTED);
-                }
-                done => fits.push(done.map_err(failure)?),
+        let request = Request { compare: self.compare.clone(), next: self.next.clone(), page: self.out.is_some() };
+        let outcome = match run(&file, &recordings, &request, &ask) {
+            Err(error @ FitError::Stopped) => {
+                note(error);
+                std::process::exit(INTERRUPTED);
             }
-        }
-        let comparison = if self.compare.is_empty() { None } else { compare(&fits) };
-        // The best one is the result.
-        if let Some(best) = comparison.as_ref().and_then(|c| c.laws.first())
-            && let Some(place) = fits.iter().position(|fit| fit.law == best.law)
-        {
-            fits.swap(0, place);
-        }
+            done => done.map_err(failure)?,
+        };
         if let Some(out) = &self.out {
             let failed = |e: std::io::Error| Failure::of_machine(format!("{}: {e}", out.display()));
-            report::write(out, &fits, comparison.as_ref()).map_err(failed)?;
+            report::write(out, &outcome).map_err(failed)?;
         }
         if self.json {
-            print(&report::json_of_all(&fits, comparison.as_ref()).to_string())?;
+            print(&outcome.json().to_string())?;
         } else {
-            let mut text = report::text(&fits[0]);
-            comparison.iter().for_each(|c| text += &report::text_of(c));
-            fits[0].notes.iter().chain(&fits[0].before).for_each(|n| text += &format!("Note: {n}.\n"));
-            print_text(text.trim_end())?;
+            print_text(&outcome.text())?;
         }
         if stop.load(Ordering::Relaxed) {
             std::process::exit(INTERRUPTED);
         }
-        if fits.iter().any(|fit| !fit.converged) {
+        if outcome.fits.iter().any(|fit| !fit.converged) {
             std::process::exit(NOT_CONVERGED);
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::error::RecordingError;
 use super::plausible::{self, median};
 use super::rows::{GAP, Rows, Values};
 use super::saturation::saturated;
+use super::source::Source;
 use super::spec::{Quantity, RecordingSpec, Saturated};
 use super::units::Kind;
 use super::{Channel, Recording};
@@ -25,8 +26,25 @@ impl Recording {
     /// Settings that cannot be, a file that cannot be read or lacks a column, a unit of another kind, times
     /// that do not increase, text or too few samples.
     pub fn read(path: &Path, spec: &RecordingSpec) -> Result<Self, RecordingError> {
+        Self::of(Source::open(path)?, path, spec)
+    }
+
+    /// The same of columns in memory with their names, in the units of `spec`. `name` is what messages call
+    /// it.
+    ///
+    /// # Errors
+    /// As [`Recording::read`].
+    pub fn of_columns(
+        name: &str,
+        columns: Vec<(String, Vec<f64>)>,
+        spec: &RecordingSpec,
+    ) -> Result<Self, RecordingError> {
+        Self::of(Source::of_columns(name, columns), Path::new(name), spec)
+    }
+
+    fn of(source: Source, path: &Path, spec: &RecordingSpec) -> Result<Self, RecordingError> {
         spec.validate().map_err(RecordingError::Setting)?;
-        let mut rows = Rows::read(path, spec)?;
+        let mut rows = Rows::read(source, path, spec)?;
         rows.select(spec)?;
         rows.drop_missing_inputs()?;
         rows.check_times()?;

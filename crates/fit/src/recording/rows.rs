@@ -32,8 +32,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn read(path: &'a Path, spec: &'a RecordingSpec) -> Result<Self, RecordingError> {
-        let mut source = Source::open(path)?;
+    pub(super) fn read(mut source: Source, path: &'a Path, spec: &'a RecordingSpec) -> Result<Self, RecordingError> {
         let mut notes = Vec::new();
         let (inputs, compared) = (spec.inputs(), spec.compared());
         let (mut chosen, mut factors) = (Vec::new(), Vec::new());

@@ -75,6 +75,13 @@ impl Source {
         Ok(Self { path: path.to_owned(), names, is_si: is_mcap, has_times: is_mcap, content })
     }
 
+    /// Columns in memory.
+    pub(super) fn of_columns(name: &str, columns: Vec<(String, Vec<f64>)>) -> Self {
+        let (names, columns): (_, Vec<Vec<f64>>) = columns.into_iter().unzip();
+        let content = Content::Columns(columns.into_iter().map(Ok).collect());
+        Self { path: name.into(), names, is_si: false, has_times: false, content }
+    }
+
     /// The place of a column; messages call it `field`.
     pub(super) fn find(&self, field: &str, column: &ColumnName) -> Result<usize, RecordingError> {
         let named = match column {

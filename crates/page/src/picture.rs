@@ -201,7 +201,7 @@ pub(super) fn renumber(html: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::{Chart, Line, palette};
+    use crate::{Chart, Line, palette};
 
     #[test]
     fn clip_paths_are_numbered_by_the_page_alone() {

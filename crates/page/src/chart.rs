@@ -357,7 +357,7 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::palette;
+    use crate::palette;
 
     #[test]
     fn a_chart_is_one_svg_without_size_and_with_its_labels() {
