@@ -1,17 +1,16 @@
 //! From candidates to residuals: every candidate, and every change of it for a derivative, is a contact of
 //! one batch, driven by what was recorded.
 
-use bristle::body::Body;
 use bristle::contact::Contact;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::error::{EngineError, ParameterError};
-use bristle::schedule::Signal;
 use bristle::{Cpu, pool};
 use bristle_scenario::Scenario;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use crate::recording::{Recording, TwistSteps};
+use crate::repeated::{Reach, Repeated, slot};
+use crate::sensor::{Sensed, delayed, sensor};
 use crate::trust_region::{Linear, Start};
 use crate::unknown::{Part, Quantity, Unknown};
 
@@ -21,34 +20,6 @@ const AT_ONCE: usize = 500_000;
 /// How far a coordinate is moved for a derivative. The friction of a prescribed motion is exact to rounding;
 /// the velocity of a free body is solved to 1e-4 m/s only before the last step of Newton's method.
 const NUDGE: [f64; 2] = [1e-6, 1e-4];
-
-/// A recording, and what a contact is driven with to repeat it.
-#[derive(Clone, Debug)]
-pub struct Repeated {
-    /// The recording.
-    pub recording: Recording,
-    /// Samples that are fitted; the others are predicted.
-    pub fitted: usize,
-    /// Whether a sample is compared.
-    pub used: Vec<bool>,
-    /// The sign of each compared channel, 1 or -1, by which the recorded values are multiplied.
-    pub signs: Vec<f64>,
-    /// What one standard deviation of each compared channel is taken as.
-    pub deviations: Vec<f64>,
-    inputs: Vec<(String, Signal)>,
-    /// Of a patch that had moved before: how long before the first sample its run begins \[s\], and the twist
-    /// from the first sample on as steps; the inputs are later by as much.
-    before: Option<(f64, TwistSteps)>,
-}
-
-/// Which samples are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Those that are fitted.
-    Fitted,
-    /// All.
-    All,
-}
 
 /// The recordings, the scenario and its unknowns.
 #[derive(Debug)]
@@ -63,128 +34,6 @@ pub struct Problem<'a> {
     pub step: f64,
     /// Whether derivatives are taken to both sides, which is more exact and costs twice as much.
     pub central: bool,
-}
-
-impl Repeated {
-    /// A recording of which the `share` from its start is fitted, without what comes within `burn_in` \[s\]
-    /// after a start.
-    ///
-    /// # Errors
-    /// Inputs that cannot be made signals of.
-    pub fn new(recording: Recording, share: f64, burn_in: f64) -> Result<Self, ParameterError> {
-        let time = &recording.time;
-        let end = share * time.last().copied().unwrap_or(0.0);
-        let fitted = time.partition_point(|t| *t <= end + 1e-9);
-        let mut used = vec![true; time.len()];
-        for piece in &recording.pieces {
-            let Some(&start) = time.get(piece.start) else { continue };
-            piece.clone().for_each(|i| used[i] = time[i] >= start + burn_in);
-        }
-        // At its start a contact has no history.
-        used.first_mut().into_iter().for_each(|first| *first = false);
-        let inputs = signals(&recording)?;
-        let channels = recording.compared.len();
-        let deviations = recording.compared.iter().map(|c| spread(&c.values).max(f64::MIN_POSITIVE)).collect();
-        Ok(Self { fitted, used, signs: vec![1.0; channels], deviations, inputs, before: None, recording })
-    }
-
-    /// Lets the run begin `lead` \[s\] before the first sample, for a motion before the recording; the other
-    /// inputs have the values of the first sample until then.
-    ///
-    /// # Errors
-    /// Inputs that cannot be made signals of.
-    pub fn begin_before(&mut self, lead: f64) -> Result<(), ParameterError> {
-        let mut early = self.recording.clone();
-        early.time.iter_mut().for_each(|t| *t += lead);
-        early.time.insert(0, 0.0);
-        early.inputs.retain(|c| !is_motion(&c.name));
-        early.inputs.iter_mut().for_each(|c| c.values.insert(0, c.values[0]));
-        self.inputs = signals(&early)?;
-        let late = |steps: Vec<(f64, f64)>| steps.into_iter().map(|(t, v)| (t + lead, v)).collect();
-        let still = || [const { Vec::new() }; 3];
-        self.before = Some((lead, self.recording.steps().map_or_else(still, |steps| steps.map(late))));
-        Ok(())
-    }
-
-    /// How long before the first sample a run begins \[s\].
-    fn lead(&self) -> f64 {
-        self.before.as_ref().map_or(0.0, |(lead, _)| *lead)
-    }
-
-    /// The samples that are asked for.
-    pub fn reach(&self, reach: Reach) -> usize {
-        if reach == Reach::Fitted { self.fitted } else { self.recording.time.len() }
-    }
-
-    /// Whether a sample of a compared channel counts.
-    pub fn counts(&self, channel: usize, i: usize) -> bool {
-        self.used[i] && self.recording.compared[channel].values[i].is_finite()
-    }
-
-    /// What the sensor said, with its sign.
-    pub fn measured(&self, channel: usize, i: usize) -> f64 {
-        self.signs[channel] * self.recording.compared[channel].values[i]
-    }
-
-    /// Puts the recorded inputs into a contact that moves by `start` before; false if it cannot.
-    fn drive(&self, contact: &mut Contact, start: [f64; 3]) -> bool {
-        for (name, signal) in &self.inputs {
-            *slot(contact, name).expect("inputs are checked when a problem is made") = signal.clone();
-        }
-        let Some((lead, steps)) = &self.before else { return true };
-        ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(steps).zip(start).all(|((name, steps), moved)| {
-            let points: Vec<(f64, f64)> = std::iter::once((0.0, moved / lead)).chain(steps.iter().copied()).collect();
-            let is_still = points.iter().all(|(_, v)| *v == 0.0);
-            let signal = if is_still { Ok(Signal::constant(0.0)) } else { Signal::steps(&points) };
-            slot(contact, name).zip(signal.ok()).map(|(slot, signal)| *slot = signal).is_some()
-        })
-    }
-}
-
-/// Standard deviation of the values that are finite.
-pub fn spread(values: &[f64]) -> f64 {
-    let finite = || values.iter().copied().filter(|v| v.is_finite());
-    let n = finite().count().max(1) as f64;
-    let mean = finite().sum::<f64>() / n;
-    (finite().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
-}
-
-/// The signal of a contact that an input of a recording replaces.
-fn slot<'c>(contact: &'c mut Contact, name: &str) -> Option<&'c mut Signal> {
-    let [of_twist, of_wrench] = [["vx", "vy", "w"], ["fx", "fy", "tau"]];
-    let (kind, part) = name.split_once('.').unwrap_or((name, ""));
-    let place = |parts: [&str; 3]| parts.iter().position(|p| *p == part);
-    match (kind, &mut contact.body) {
-        ("normal_force", _) => Some(&mut contact.inputs.normal_force),
-        ("mu_c", _) => Some(contact.inputs.mu_c.get_or_insert(Signal::constant(0.0))),
-        ("mu_s", _) => Some(contact.inputs.mu_s.get_or_insert(Signal::constant(0.0))),
-        ("twist", Body::Prescribed { twist, .. }) => twist.get_mut(place(of_twist)?),
-        ("wrench", Body::Free(body)) => body.wrench.get_mut(place(of_wrench)?),
-        ("gravity", Body::Free(body)) => body.gravity.get_mut(part.parse::<usize>().ok()?),
-        ("anchor", Body::Free(body)) => body.anchor.get_mut(part.parse::<usize>().ok()?),
-        _ => None,
-    }
-}
-
-/// Whether an input says how the patch moves.
-fn is_motion(name: &str) -> bool {
-    name.starts_with("position.") || name.starts_with("twist.")
-}
-
-/// The inputs of a recording as signals. Recorded positions become velocities that are held from sample to
-/// sample, so that displacements are those that were recorded.
-fn signals(recording: &Recording) -> Result<Vec<(String, Signal)>, ParameterError> {
-    let mut all = Vec::new();
-    if let Some(twist) = recording.twist()? {
-        // A direction without motion is one number, whose break points take no time.
-        let is_still = |signal: &Signal| recording.time.iter().all(|t| signal.value(*t) == 0.0);
-        let lean = twist.map(|signal| if is_still(&signal) { Signal::constant(0.0) } else { signal });
-        all.extend(["twist.vx", "twist.vy", "twist.w"].map(str::to_owned).into_iter().zip(lean));
-    }
-    for channel in recording.inputs.iter().filter(|c| !is_motion(&c.name)) {
-        all.extend(recording.signal(&channel.name)?.map(|signal| (channel.name.clone(), signal)));
-    }
-    Ok(all)
 }
 
 /// A number of the last `samples` of a contact by the name of a compared channel.
@@ -209,55 +58,6 @@ fn quantity(trajectories: &Trajectories, contact: usize, name: &str, samples: us
 /// The names that a compared channel may have.
 pub const COMPARED: &str =
     "wrench.fx, wrench.fy, wrench.tau, pose.x, pose.y, pose.theta, twist.vx, twist.vy or twist.w";
-
-/// A compared quantity through its sensor: `gain x(t - delay) + offset + drift t`, and the slopes that the
-/// derivatives need.
-struct Sensed {
-    /// What the sensor says.
-    values: Vec<f64>,
-    /// `x(t - delay)`.
-    late: Vec<f64>,
-    /// `x'(t - delay)`.
-    rate: Vec<f64>,
-}
-
-/// The values, and the slopes, of a polygon through `(time, x)` at `time - delay`.
-fn delayed(time: &[f64], x: &[f64], delay: f64) -> (Vec<f64>, Vec<f64>) {
-    let last = x.len() - 1;
-    let mut k = 0;
-    let at = |t: f64, k: &mut usize| {
-        while *k + 1 < last && time[*k + 1] <= t {
-            *k += 1;
-        }
-        let slope = (x[*k + 1] - x[*k]) / (time[*k + 1] - time[*k]);
-        let within = (t - time[*k]).clamp(0.0, time[*k + 1] - time[*k]);
-        (x[*k] + slope * within, slope)
-    };
-    time[..=last].iter().map(|t| at(t - delay, &mut k)).unzip()
-}
-
-/// The numbers of a sensor at a point.
-fn sensor(unknowns: &[Unknown], point: &[f64], recording: usize, channel: &str) -> [f64; 4] {
-    let mut numbers = [Part::Offset, Part::Drift, Part::Gain, Part::Delay].map(Part::neutral);
-    for (unknown, coordinate) in unknowns.iter().zip(point) {
-        let is_of = unknown.recording.is_none_or(|own| own == recording);
-        match &unknown.quantity {
-            Quantity::Sensor { channel: own, part } if is_of && own == channel => {
-                numbers[*part as usize] = unknown.value(*coordinate);
-            }
-            _ => {}
-        }
-    }
-    numbers
-}
-
-impl Sensed {
-    fn new(time: &[f64], x: &[f64], [offset, drift, gain, delay]: [f64; 4]) -> Self {
-        let (late, rate) = delayed(time, x, delay);
-        let values = time.iter().zip(&late).map(|(t, x)| gain * x + offset + drift * t).collect();
-        Self { values, late, rate }
-    }
-}
 
 impl Problem<'_> {
     /// Checks that the contact has what the recordings drive and compare.

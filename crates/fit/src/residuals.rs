@@ -3,8 +3,9 @@
 
 use bristle::error::EngineError;
 
-use crate::model::{Problem, Reach};
+use crate::model::Problem;
 use crate::noise::{Autoregression, median, period, repeatability, rms, sensor_noise};
+use crate::repeated::Reach;
 
 /// A compared quantity of a recording.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -1,5 +1,4 @@
-//! The search of a fit: from which points, with which weights and steps, without what cannot be told, and how
-//! far the intervals reach.
+//! The search of a fit: from which points, with which weights and steps.
 
 use std::ops::Range;
 
@@ -8,13 +7,13 @@ use bristle::random::Draw;
 
 use crate::file::{FitFile, LossName, UnknownSpec};
 use crate::fit::{Ask, FitError};
-use crate::identify::{null_direction, speeds};
-use crate::interval::{Interval, Spread, Target, profile, spread};
-use crate::model::{Problem, Reach};
+use crate::interval::{Interval, Spread};
+use crate::model::Problem;
 use crate::noise::{Autoregression, median, rms};
 use crate::recording::Sign;
+use crate::repeated::Reach;
 use crate::trust_region::{Found, Linear, Loss, Settings, Start, minimise};
-use crate::unknown::{Part, Quantity, Unknown};
+use crate::unknown::{Quantity, Unknown};
 
 /// An unknown that is held because it cannot be told, and its partners.
 pub(crate) type Null = (usize, Vec<usize>);
@@ -36,7 +35,7 @@ pub(crate) enum Stopped {
 }
 
 /// Whether an unknown says how far friction rises towards rest.
-fn is_ratio(unknown: &Unknown) -> bool {
+pub(crate) fn is_ratio(unknown: &Unknown) -> bool {
     ["friction.mu_s_over_mu_c", "friction.mu_s"].contains(&unknown.path())
 }
 
@@ -294,120 +293,5 @@ impl Searching<'_> {
             }
         }
         all
-    }
-
-    /// Holds what cannot be told beside `directions`, one after the other, and searches on with the rest.
-    pub(crate) fn identified(
-        &mut self,
-        mut best: Found,
-        mut directions: Vec<Null>,
-    ) -> Result<(Found, Vec<Null>), FitError> {
-        let segments = self.segments();
-        self.problem.central = true;
-        while !self.stopped {
-            let free: Vec<usize> = (0..best.point.len()).filter(|j| !best.held[*j]).collect();
-            // At a bound where physics ends, such as mu_s = mu_c, other unknowns move nothing: look inside.
-            let margin = |j: usize| if is_ratio(&self.problem.unknowns[j]) { 0.03 } else { 1e-4 };
-            let inside = |j: usize| {
-                let x = best.point[j];
-                if best.held[j] { x } else { x.clamp(margin(j), 1.0 - margin(j)) }
-            };
-            let point: Vec<f64> = (0..best.point.len()).map(inside).collect();
-            let start = Start { point, held: best.held.clone() };
-            let Some(linear) = self.problem.evaluate(&[start])?.remove(0) else { break };
-            let mut jacobian = linear.jacobian.select_columns(&free);
-            for segment in &segments {
-                let residual = &best.linear.residual.as_slice()[segment.clone()];
-                let size = rms(residual.iter().copied());
-                let n = segment.len();
-                let process = Autoregression::of(residual, 0.0);
-                let deviation = (size * (n as f64 / process.effective(n)).sqrt()).max(1e-300);
-                jacobian.rows_mut(segment.start, n).unscale_mut(deviation);
-            }
-            let Some((held, partners)) = null_direction(&jacobian, &free, &self.problem.unknowns) else { break };
-            directions.push((held, partners));
-            let mut point = best.point.clone();
-            point[held] = self.problem.unknowns[held].rest();
-            let mut all_held = best.held.clone();
-            all_held[held] = true;
-            self.problem.central = false;
-            best = self.again(best, &all_held, point.clone(), "without what cannot be told")?;
-            self.problem.central = true;
-            (best.held, best.point[held]) = (all_held, point[held]);
-        }
-        self.add_coulomb(&best, &mut directions);
-        Ok((best, directions))
-    }
-
-    /// Where the rise of friction at rest cannot be told, the Coulomb coefficient cannot be told alone,
-    /// unless the Stribeck velocity is known to be far below the speeds of the recordings.
-    pub(crate) fn add_coulomb(&self, best: &Found, directions: &mut [Null]) {
-        let unknowns = &self.problem.unknowns;
-        let place = |path: &str| unknowns.iter().position(|u| u.path() == path);
-        let Some(mu_c) = place("friction.mu_c").filter(|j| !best.held[*j]) else { return };
-        let is_unknown = place("friction.v_s").is_some_and(|j| !self.held()[j]);
-        let friction = self.problem.scenario.first().contact.friction;
-        let speed = speeds(&self.problem, 0).map_or(0.0, |s| s.range[1]);
-        let rise = (-(speed / friction.v_s).powf(friction.gamma)).exp();
-        for (held, partners) in directions {
-            if is_ratio(&unknowns[*held]) && (is_unknown || rise > 0.05) && !partners.contains(&mu_c) {
-                partners.push(mu_c);
-            }
-        }
-    }
-
-    /// Intervals by linear theory, and by the profile where that is doubtful.
-    pub(crate) fn intervals(&mut self, mut best: Found, mut directions: Vec<Null>) -> Result<Known, FitError> {
-        let (segments, n) = (self.segments(), best.point.len());
-        for round in 0..3 {
-            let free: Vec<usize> = (0..n).filter(|j| !best.held[*j]).collect();
-            let Some(spread) = spread(&best, &free, &segments, self.loss) else { break };
-            let Self { problem, ask, stopped, loss, .. } = self;
-            problem.central = false;
-            let mut evaluate = |starts: &[Start]| {
-                if *stopped || !ask("intervals") {
-                    *stopped = true;
-                    return Err(Stopped::Asked);
-                }
-                problem.evaluate(starts).map_err(Stopped::Engine)
-            };
-            // Offsets and drifts are linear.
-            let is_linear = |j: usize| {
-                matches!(problem.unknowns[j].quantity, Quantity::Sensor { part: Part::Offset | Part::Drift, .. })
-            };
-            let places: Vec<usize> = (0..free.len()).filter(|k| !is_linear(free[*k])).collect();
-            let mut targets: Vec<Target> = places.iter().map(|k| spread.target(*k)).collect();
-            // What moves nothing here may do so further away, which sets a limit.
-            let lonely = directions
-                .iter()
-                .filter(|(j, partners)| partners.is_empty() && problem.unknowns[*j].quantity == Quantity::Scenario);
-            targets.extend(lonely.map(|(j, _)| spread.target_of_held(*j)));
-            let found = profile(&mut evaluate, &best, &targets, *loss);
-            let (intervals, better) = match found {
-                Ok(found) => found,
-                Err(Stopped::Engine(error)) => return Err(error.into()),
-                Err(Stopped::Asked) => (Vec::new(), None),
-            };
-            match better {
-                Some(point) if round < 2 => {
-                    let mut held = best.held.clone();
-                    // What was held, and fits better elsewhere, can be told.
-                    directions.retain(|(j, _)| point[*j] == best.point[*j]);
-                    held.iter_mut().enumerate().for_each(|(j, held)| *held &= point[j] == best.point[j]);
-                    let is_released = held != best.held;
-                    best = self.again(best, &held, point, "a better minimum")?;
-                    if is_released {
-                        (best, directions) = self.identified(best, directions)?;
-                    }
-                }
-                _ => {
-                    let mut all = vec![None; n];
-                    free.iter().enumerate().for_each(|(k, j)| all[*j] = Some(spread.linear(k, best.point[*j])));
-                    targets.iter().zip(intervals).for_each(|(target, interval)| all[target.unknown] = Some(interval));
-                    return Ok(Known { best, spread: Some(spread), intervals: all, directions });
-                }
-            }
-        }
-        Ok(Known { best, spread: None, intervals: vec![None; n], directions })
     }
 }

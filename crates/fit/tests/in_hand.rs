@@ -7,8 +7,9 @@ use bristle::random::Draw;
 use bristle::{Cpu, Sensitivity};
 use bristle_fit::FitFile;
 use bristle_fit::fit::fit;
-use bristle_fit::model::{Problem, Reach, Repeated};
+use bristle_fit::model::Problem;
 use bristle_fit::recording::{Channel, Recording, Sign};
+use bristle_fit::repeated::{Reach, Repeated};
 use bristle_fit::trust_region::Start;
 use bristle_fit::unknown::{Sizes, Unknown, unknown};
 

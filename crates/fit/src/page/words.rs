@@ -22,7 +22,7 @@ pub fn sentence(text: &str) -> String {
 pub fn intro(fit: &Fit) -> Vec<String> {
     let told = fit.estimates.iter().filter(|e| e.identifiable).count();
     let minimum = &fit.minimum;
-    let length = |r: &crate::model::Repeated| {
+    let length = |r: &crate::repeated::Repeated| {
         let at = |i: usize| r.recording.time.get(i).copied().unwrap_or(0.0);
         let (rows, fitted) = (r.recording.time.len(), r.fitted);
         let part = if fitted < rows {

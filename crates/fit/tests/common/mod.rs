@@ -4,8 +4,9 @@
 use bristle::random::Draw;
 use bristle_fit::FitFile;
 use bristle_fit::fit::{Fit, fit};
-use bristle_fit::model::{Problem, Reach, Repeated};
+use bristle_fit::model::Problem;
 use bristle_fit::recording::{Channel, Recording, Sign};
+use bristle_fit::repeated::{Reach, Repeated};
 
 /// Noise of a standard deviation of 1 at samples `step` \[s\] apart, correlated over `time` \[s\].
 pub fn noise(draw: &Draw, n: usize, step: f64, time: f64) -> Vec<f64> {
