@@ -238,7 +238,7 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     problem.unknowns = unknowns(file, &scenario, &problem.repeated, sizes)?;
     if problem.unknowns.iter().any(|u| matches!(u.quantity, Quantity::Start(_))) {
         for repeated in &mut problem.repeated {
-            repeated.begin_before(LEAD * period)?;
+            repeated.begin_before(LEAD * period, &scenario.first().contact).map_err(|e| file.wrong(&e))?;
         }
     }
     let rows: usize = (0..recordings.len()).map(|r| problem.rows(r)).sum();

@@ -9,7 +9,7 @@ use bristle_scenario::Scenario;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use crate::repeated::{Reach, Repeated, slot};
+use crate::repeated::{Reach, Repeated, input};
 use crate::sensor::{Sensed, delayed, sensor};
 use crate::trust_region::{Linear, Start};
 use crate::unknown::{Part, Quantity, Unknown};
@@ -69,7 +69,7 @@ impl Problem<'_> {
         let kind = if contact.body.free().is_some() { "free" } else { "prescribed" };
         for Repeated { recording, inputs, .. } in &self.repeated {
             for (name, _) in inputs {
-                if slot(&mut contact, name).is_none() {
+                if input(name).and_then(|input| input.signal(&mut contact)).is_none() {
                     let accepted = "normal_force, mu_c, mu_s; of a prescribed body position.* or twist.*; of a free \
                                     one wrench.*, gravity.* or anchor.*";
                     let value = format!("an input of a {kind} body");

@@ -1,6 +1,6 @@
 //! A recording beside the contact that repeats it: what drives the contact, and what of it is compared.
 
-use bristle::body::Body;
+use bristle::Input;
 use bristle::contact::Contact;
 use bristle::error::ParameterError;
 use bristle::schedule::Signal;
@@ -59,11 +59,21 @@ impl Repeated {
     }
 
     /// Lets the run begin `lead` \[s\] before the first sample, for a motion before the recording; the other
-    /// inputs have the values of the first sample until then.
+    /// inputs have the values of the first sample until then. A recording without a motion stays as it is.
     ///
     /// # Errors
-    /// Inputs that cannot be made signals of.
-    pub fn begin_before(&mut self, lead: f64) -> Result<(), ParameterError> {
+    /// Inputs that cannot be made signals of; an input of the `contact` that varies with time and is not
+    /// recorded, which would come too early.
+    pub fn begin_before(&mut self, lead: f64, contact: &Contact) -> Result<(), ParameterError> {
+        let Some(steps) = self.recording.steps() else { return Ok(()) };
+        let mut contact = contact.clone();
+        for own in Input::ALL {
+            let is_recorded = self.inputs.iter().any(|(name, _)| input(name) == Some(own));
+            if !is_recorded && own.signal(&mut contact).is_some_and(|signal| !signal.is_constant()) {
+                let accepted = "a constant, or one that is recorded, beside a motion before the recording (`start`)";
+                return Err(ParameterError::new(own.field(), "varies with time", accepted));
+            }
+        }
         let mut early = self.recording.clone();
         early.time.iter_mut().for_each(|t| *t += lead);
         early.time.insert(0, 0.0);
@@ -71,8 +81,7 @@ impl Repeated {
         early.inputs.iter_mut().for_each(|c| c.values.insert(0, c.values[0]));
         self.inputs = signals(&early)?;
         let late = |steps: Vec<(f64, f64)>| steps.into_iter().map(|(t, v)| (t + lead, v)).collect();
-        let still = || [const { Vec::new() }; 3];
-        self.before = Some((lead, self.recording.steps().map_or_else(still, |steps| steps.map(late))));
+        self.before = Some((lead, steps.map(late)));
         Ok(())
     }
 
@@ -99,14 +108,15 @@ impl Repeated {
     /// Puts the recorded inputs into a contact that moves by `start` before; false if it cannot.
     pub(crate) fn drive(&self, contact: &mut Contact, start: [f64; 3]) -> bool {
         for (name, signal) in &self.inputs {
-            *slot(contact, name).expect("inputs are checked when a problem is made") = signal.clone();
+            let slot = input(name).and_then(|input| input.signal(contact));
+            *slot.expect("inputs are checked when a problem is made") = signal.clone();
         }
         let Some((lead, steps)) = &self.before else { return true };
-        ["twist.vx", "twist.vy", "twist.w"].into_iter().zip(steps).zip(start).all(|((name, steps), moved)| {
+        [Input::Vx, Input::Vy, Input::W].into_iter().zip(steps).zip(start).all(|((input, steps), moved)| {
             let points: Vec<(f64, f64)> = std::iter::once((0.0, moved / lead)).chain(steps.iter().copied()).collect();
             let is_still = points.iter().all(|(_, v)| *v == 0.0);
             let signal = if is_still { Ok(Signal::constant(0.0)) } else { Signal::steps(&points) };
-            slot(contact, name).zip(signal.ok()).map(|(slot, signal)| *slot = signal).is_some()
+            input.signal(contact).zip(signal.ok()).map(|(slot, signal)| *slot = signal).is_some()
         })
     }
 }
@@ -119,21 +129,9 @@ pub fn spread(values: &[f64]) -> f64 {
     (finite().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
 }
 
-/// The signal of a contact that an input of a recording replaces.
-pub(crate) fn slot<'c>(contact: &'c mut Contact, name: &str) -> Option<&'c mut Signal> {
-    let [of_twist, of_wrench] = [["vx", "vy", "w"], ["fx", "fy", "tau"]];
-    let (kind, part) = name.split_once('.').unwrap_or((name, ""));
-    let place = |parts: [&str; 3]| parts.iter().position(|p| *p == part);
-    match (kind, &mut contact.body) {
-        ("normal_force", _) => Some(&mut contact.inputs.normal_force),
-        ("mu_c", _) => Some(contact.inputs.mu_c.get_or_insert(Signal::constant(0.0))),
-        ("mu_s", _) => Some(contact.inputs.mu_s.get_or_insert(Signal::constant(0.0))),
-        ("twist", Body::Prescribed { twist, .. }) => twist.get_mut(place(of_twist)?),
-        ("wrench", Body::Free(body)) => body.wrench.get_mut(place(of_wrench)?),
-        ("gravity", Body::Free(body)) => body.gravity.get_mut(part.parse::<usize>().ok()?),
-        ("anchor", Body::Free(body)) => body.anchor.get_mut(part.parse::<usize>().ok()?),
-        _ => None,
-    }
+/// The input of a contact that an input of a recording is.
+pub(crate) fn input(name: &str) -> Option<Input> {
+    Input::ALL.into_iter().find(|input| input.field().strip_prefix("inputs.") == Some(name))
 }
 
 /// Whether an input says how the patch moves.

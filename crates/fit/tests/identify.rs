@@ -182,3 +182,19 @@ fn a_bound_that_keeps_an_unknown_from_its_value_is_said() {
     assert!(stiffness.note.contains("at its upper bound") && !stiffness.identifiable, "{stiffness:?}");
     assert!(of(&fit, "friction.mu_c").note.is_empty());
 }
+
+/// What the scenario lets vary would come too early if the run began before the recording.
+#[test]
+fn a_motion_before_the_recording_wants_recorded_inputs() {
+    let text = "[patch]\nshape = \"square\"\ncells = 1\n[body]\nkind = \"prescribed\"\n[inputs]\n\
+                normal_force = { points = [[0.0, 5.0], [9.0, 6.0]] }\n[fit]\n[fit.unknowns]\n\
+                \"friction.mu_c\" = {}\n\"start.x\" = {}\n";
+    let file = bristle_fit::FitFile::parse(text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+    let mut recording = strokes(&Draw::new(3, 0), 500, STEP);
+    recording.inputs.remove(0);
+    let error = bristle_fit::fit::fit(&file, &[recording], &[], &|_| true).unwrap_err().to_string();
+    assert!(
+        error.starts_with("fit.toml:7:") && error.contains("inputs.normal_force") && error.contains("start"),
+        "{error}"
+    );
+}
