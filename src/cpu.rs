@@ -9,7 +9,7 @@ mod row;
 mod sensitivity;
 
 use crate::batch::Batch;
-use crate::contact::{Contact, Model};
+use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::{EngineError, ParameterError};
 use crate::number::lanes::Lanes;
@@ -94,8 +94,8 @@ impl Cpu {
     /// ```
     ///
     /// # Errors
-    /// A plan or a contact out of range, an engine in single precision, a point contact, or a parameter that
-    /// a contact has not or over which it has no derivative.
+    /// A plan or a contact out of range, an engine in single precision, or a parameter that a contact has not
+    /// or over which it has no derivative.
     pub fn sensitivities(
         &self,
         contacts: &[Contact],
@@ -103,11 +103,6 @@ impl Cpu {
         with: &[Sensitivity],
     ) -> Result<(Trajectories, Sensitivities), EngineError> {
         validate(contacts, plan)?;
-        if let Some(contact) = contacts.iter().position(|contact| matches!(contact.model, Model::Point(_))) {
-            let error =
-                ParameterError::new("contact.model", "point", "a patch: point contacts have no derivatives here");
-            return Err(EngineError::Parameter { contact, error });
-        }
         let run = match (self.numbers, self.simd) {
             (Numbers::Single, _) => {
                 return Err(ParameterError::new("engine", "f32", "double precision, as of `Cpu::new`").into());

@@ -9,9 +9,10 @@
 //! the parameter, and the derivative is that of the branch taken: the one-sided derivative towards the side
 //! on which the branch stays. Elasto-Plastic bristles have no such kinks but at rest, as the law's branches
 //! join with equal slopes; a viscoelasto-plastic bristle has one at its limit, and LuGre's and Dahl's where
-//! the velocity is zero, where the derivative is the mean of both sides. A stage that has its solution at a
-//! kink may not converge; the status counts it ([`Status::unconverged`](crate::Status)), and from there on
-//! the derivatives are no better than its iterate.
+//! the velocity is zero, where the derivative is the mean of both sides. Point contacts have derivatives
+//! under all laws but GMS, where their equation has several roots those of the root taken. A stage that has
+//! its solution at a kink may not converge; the status counts it ([`Status::unconverged`](crate::Status)),
+//! and from there on the derivatives are no better than its iterate.
 
 use crate::error::{EngineError, ParameterError};
 use crate::memory;

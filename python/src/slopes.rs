@@ -50,8 +50,9 @@ pub fn over(
             terms.push((Sensitivity::over(parameter), (high - low) / by));
         }
     }
-    let pads = |contact: &Contact| contact.body.free().map(|body| body.pads);
-    if pads(&high) != pads(&low) || high.inputs.remap_every != low.inputs.remap_every {
+    let pads = |contact: &Contact| contact.body.free().map(|body| (body.pads, body.spring));
+    let is_point_alike = high.model.point() == low.model.point();
+    if pads(&high) != pads(&low) || !is_point_alike || high.inputs.remap_every != low.inputs.remap_every {
         return refuse("a number of friction, body, `patch.size`, initial state or inputs");
     }
     if high.patch != low.patch {

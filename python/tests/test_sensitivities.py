@@ -349,14 +349,54 @@ def test_intervals_that_end_between_samples_are_refused_unless_a_control_has_the
     b.rollout(8, every=4, sensitivities=["inputs.normal_force[4:]"])
 
 
-def test_maps_that_are_set_and_point_contacts_are_refused():
+POINT = """
+duration = 1
+step = 1e-3
+precision = "f64"
+[contact]
+model = "point"
+[contact.point]
+law = "LAW"
+slider_mass = 0.001
+[friction]
+mu_c = 0.4
+mu_s_over_mu_c = 1.0
+sigma2 = 0
+[body]
+kind = "world"
+mass = 2
+[initial]
+twist = [3.0, 0.0, 0.0]
+[inputs]
+normal_force = 5
+"""
+
+
+def test_a_point_that_slides_loses_speed_in_proportion_to_its_friction():
+    b = batch(POINT.replace("LAW", "implicit").replace("slider_mass = 0.001", ""), 1)
+    out = b.rollout(4, sensitivities=["friction.mu_c", "body.mass", "initial.twist.0"])
+    time = np.arange(5) * b.dt
+    # v = v0 - mu f_N t/m, x = v0 t - mu f_N t^2/(2 m), but for the first order of the step
+    np.testing.assert_allclose(out["dtwist"][0, :, 0, 0], -2.5 * time, rtol=1e-12)
+    np.testing.assert_allclose(out["dtwist"][0, :, 0, 1], 0.4 * 5 / 4 * time, rtol=1e-12)
+    np.testing.assert_allclose(out["dpose"][0, :, 0, 2], time, rtol=1e-12)
+    np.testing.assert_allclose(out["dpose"][0, :, 0, 0], -1.25 * time**2, rtol=0.03)
+
+
+def test_numbers_of_a_point_and_the_law_gms_are_refused():
+    b = batch(POINT.replace("LAW", "viscoelasto-plastic"), 1)
+    with pytest.raises(bristle.ParameterError, match="slider_mass"):
+        b.rollout(2, sensitivities=["contact.point.slider_mass"])
+    b = batch(POINT.replace("LAW", "gms").replace("slider_mass = 0.001", ""), 1)
+    with pytest.raises(bristle.ParameterError, match="gms"):
+        b.rollout(2, sensitivities=["friction.mu_c"])
+
+
+def test_maps_that_are_set_are_refused():
     b = batch(BOX, 2, frames=True)
     maps = np.ones((11, 11))
     with pytest.raises(bristle.ParameterError, match="a control without `pressure`"):
         b.rollout(2, {"pressure": maps}, sensitivities=[])
-    text = "duration = 1\n[contact]\nmodel = 'point'\n[body]\nkind = 'world'\nmass = 1\n[inputs]\nnormal_force = 1"
-    with pytest.raises(bristle.ParameterError, match="point contacts have no derivatives"):
-        batch(text, 1).rollout(2, sensitivities=[])
 
 
 def test_the_first_example_of_the_page(monkeypatch):

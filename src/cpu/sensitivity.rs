@@ -6,11 +6,13 @@ use crate::batch::Sample;
 use crate::contact::{Contact, Model};
 use crate::engine::{Plan, Status, Trajectories, share};
 use crate::error::EngineError;
-use crate::number::dual::TANGENTS;
+use crate::number::dual::{Dual, TANGENTS};
 use crate::number::real::Real;
 use crate::pool;
 use crate::sensitivity::{Sensitivities, Sensitivity};
+use crate::solver::lanes::Solver;
 use crate::solver::models::reduced::Reduced;
+use crate::solver::point::lanes::Points;
 use crate::solver::sensitivity::{Point, Seed, TangentGrid, resolve, rollout};
 
 /// One contact's samples with the derivatives over some parameters, and how it ended.
@@ -68,11 +70,16 @@ fn part<C: Real>(contact: &Contact, plan: &Plan, seeds: &[Seed]) -> Part {
     let timeline = contact.timeline(&plan.samples);
     let mut points = Vec::with_capacity(plan.samples.len());
     let write = |_, point| points.push(point);
-    let status = match contact.model {
-        Model::Distributed => {
-            rollout(TangentGrid::<C>::new(contact, seeds.len()), contact, plan, &timeline, seeds, write)
+    let tolerance = plan.tolerance;
+    let status = match &contact.model {
+        Model::Point(model) => {
+            rollout(Points::<Dual>::new(model, &contact.friction), contact, plan, &timeline, seeds, write)
         }
-        _ => rollout(Reduced::new(contact), contact, plan, &timeline, seeds, write),
+        Model::Distributed => {
+            let cells = TangentGrid::<C>::new(contact, seeds.len());
+            rollout(Solver::new(cells, tolerance), contact, plan, &timeline, seeds, write)
+        }
+        _ => rollout(Solver::new(Reduced::new(contact), tolerance), contact, plan, &timeline, seeds, write),
     };
     (points, status)
 }

@@ -195,7 +195,8 @@ impl Real for Dual {
     #[inline(always)]
     fn sqrt(self) -> Self {
         let root = self.v.sqrt();
-        self.map(root, 0.5 / root)
+        // A length that is 0 has the mean of its one-sided derivatives.
+        self.map(root, if root > 0.0 { 0.5 / root } else { 0.0 })
     }
     #[inline(always)]
     fn recip(self) -> Self {

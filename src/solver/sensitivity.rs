@@ -8,6 +8,7 @@
 
 mod cells;
 mod grid;
+mod points;
 mod seed;
 
 pub use grid::TangentGrid;
@@ -15,6 +16,7 @@ pub use seed::{Seed, resolve};
 
 use super::bristles::{Bristles, Rate, Shares};
 use super::friction::Consts;
+use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
 use super::lanes::Solver;
 use super::linalg::Vec3;
@@ -26,6 +28,21 @@ use crate::number::real::Real;
 use crate::plan::{Plan, Reason, Status};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, Timeline, slot};
+use seed::Constant;
+
+/// What steps one contact with numbers that carry derivatives.
+pub trait Tangent: LaneSolver {
+    /// Makes a solver ready in which a contact was loaded: its solutions are to be exact to rounding.
+    fn prepare(&mut self);
+    /// Lets derivative `k` be that over a constant.
+    fn plant(&mut self, constant: Constant, k: usize);
+    /// The present interval, to which derivatives of its inputs are added.
+    fn interval(&mut self) -> &mut LaneInterval<Dual>;
+    /// Gives the state at the start the derivatives that follow from those of the inputs there.
+    fn begin(&mut self, contact: &Contact);
+    /// Pose, twist and wrench of one pad under inputs `v`, at which no stage is pending.
+    fn tangents(&mut self, v: &[Dual; slot::COUNT]) -> [Vec3<Dual>; 3];
+}
 
 /// Bristles whose states carry derivatives.
 pub trait Differentiable: Bristles<Dual> {
@@ -54,8 +71,8 @@ pub struct Point {
 /// Steps a contact from its start through `plan` with at most as many seeds as a [`Dual`] has derivatives,
 /// and calls `write` with every sample and its number. `active` are the cells of a grid that carry pressure
 /// at some time.
-pub fn rollout<B: Differentiable>(
-    bristles: B,
+pub fn rollout<S: Tangent>(
+    mut solver: S,
     contact: &Contact,
     plan: &Plan,
     timeline: &Timeline,
@@ -63,23 +80,21 @@ pub fn rollout<B: Differentiable>(
     mut write: impl FnMut(usize, Point),
 ) -> Status {
     let active = if contact.model.is_grid() { contact.active_cells(timeline) } else { Vec::new() };
-    let mut solver = Solver::<Dual, B>::new(bristles, plan.tolerance);
-    solver.settles = true;
     solver.load(0, contact, plan.step, &active);
-    solver.bristles.consts().least_x = Dual::constant(0.0);
+    solver.prepare();
     for (k, seed) in seeds.iter().enumerate() {
-        seed.plant(&mut solver, k);
+        if let Some(constant) = seed.constant {
+            solver.plant(constant, k);
+        }
     }
     solver.allow(0, plan.stepping().budget(plan.duration(), timeline.len()));
     let mut run = Run { solver, contact, timeline, seeds, interval: Interval::default() };
     run.enter(0);
-    if contact.initial.bristles == First::Steady {
-        run.start_sliding();
-    }
+    run.solver.begin(contact);
     let mut departure = None;
     let mut frame = 0;
     // Writes the sample at local time `tau`; a status if the run ends there.
-    let mut record = |run: &mut Run<'_, B>, tau: f64| {
+    let mut record = |run: &mut Run<'_, S>, tau: f64| {
         let Some(point) = run.sample(tau) else { return Some(run.status(Some(Reason::Wrench), None)) };
         let departure = departure.get_or_insert_with(|| Departure::new(contact, point.pose));
         let (pose, slip) = (point.pose, point.shares.slip);
@@ -108,15 +123,15 @@ pub fn rollout<B: Differentiable>(
 }
 
 /// A contact on its way.
-struct Run<'a, B> {
-    solver: Solver<Dual, B>,
+struct Run<'a, S> {
+    solver: S,
     contact: &'a Contact,
     timeline: &'a Timeline,
     seeds: &'a [Seed],
     interval: Interval,
 }
 
-impl<B: Differentiable> Run<'_, B> {
+impl<S: Tangent> Run<'_, S> {
     /// Puts the solver at the start of interval `i`, with the derivatives of its inputs.
     fn enter(&mut self, i: usize) {
         self.contact.interval_into(self.timeline, i, &mut self.interval);
@@ -124,7 +139,7 @@ impl<B: Differentiable> Run<'_, B> {
         self.solver.start_interval(0, &self.interval);
         for (k, seed) in self.seeds.iter().enumerate() {
             if let Some(tangent) = seed.interval(self.contact, self.timeline, i) {
-                self.solver.interval.start_tangent(k, &tangent);
+                self.solver.interval().start_tangent(k, &tangent);
             }
         }
     }
@@ -149,15 +164,72 @@ impl<B: Differentiable> Run<'_, B> {
         }
     }
 
-    fn start_sliding(&mut self) {
-        let v = self.solver.interval.inputs(Dual::constant(0.0), !0);
-        let [_, _, patch_twist] = self.motion(&v);
-        self.solver.bristles.start_sliding(patch_twist, [v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]]);
+    /// The sample at local time `tau` [s], at which no stage is pending; none if its wrench is not finite.
+    fn sample(&mut self, tau: f64) -> Option<Point> {
+        let inputs = self.interval.inputs(tau);
+        let (pose, twist, wrench, shares) = self.solver.sample(0, self.contact, &inputs);
+        if !wrench.to_array().iter().all(|c| c.is_finite()) {
+            return None;
+        }
+        let v = self.solver.interval().inputs(Dual::constant(tau), !0);
+        let tangents = self.solver.tangents(&v);
+        Some(Point { pose, twist, wrench, normal_force: inputs[slot::F_N], shares, tangents })
     }
 
+    fn status(&self, failure: Option<Reason>, left: Option<u64>) -> Status {
+        let status = self.solver.status(0);
+        Status { failure: failure.map(|reason| (status.steps, reason)), left, ..status }
+    }
+}
+
+impl<B: Differentiable> Tangent for Solver<Dual, B> {
+    fn prepare(&mut self) {
+        self.settles = true;
+        self.bristles.consts().least_x = Dual::constant(0.0);
+    }
+
+    fn plant(&mut self, constant: Constant, k: usize) {
+        let (contacts, body) = (&mut self.contacts, &mut self.body);
+        match constant {
+            Constant::Sigma0 => contacts.sigma0.d[k] = 1.0,
+            Constant::Sigma1 => contacts.sigma1.d[k] = 1.0,
+            Constant::Mass(_) => {
+                contacts.mass.x.d[k] = 1.0;
+                contacts.mass.y.d[k] = 1.0;
+            }
+            Constant::Inertia => contacts.mass.z.d[k] = 1.0,
+            Constant::Offset(i) => contacts.offset[i].d[k] = 1.0,
+            Constant::Scale => self.bristles.seed_scale(k),
+            Constant::Pose(i) => component(&mut body.q, i).d[k] = 1.0,
+            Constant::Twist(i) => component(&mut body.u, i).d[k] = 1.0,
+            _ => constant.plant(self.bristles.consts(), k),
+        }
+    }
+
+    fn interval(&mut self) -> &mut LaneInterval<Dual> {
+        &mut self.interval
+    }
+
+    fn begin(&mut self, contact: &Contact) {
+        if contact.initial.bristles == First::Steady {
+            let v = self.interval.inputs(Dual::constant(0.0), !0);
+            let [_, _, patch_twist] = self.motion(&v);
+            self.bristles.start_sliding(patch_twist, [v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]]);
+        }
+    }
+
+    fn tangents(&mut self, v: &[Dual; slot::COUNT]) -> [Vec3<Dual>; 3] {
+        let [q, u, patch_twist] = self.motion(v);
+        let rate = Rate { sigma1: self.contacts.sigma1, mu_c: v[slot::MU_C], mu_d: v[slot::MU_S] - v[slot::MU_C] };
+        let resist = self.bristles.resist(patch_twist, &rate);
+        [q, u, resist * -v[slot::F_N]]
+    }
+}
+
+impl<B: Differentiable> Solver<Dual, B> {
     /// Pose, twist and patch twist under inputs `v`.
     fn motion(&self, v: &[Dual; slot::COUNT]) -> [Vec3<Dual>; 3] {
-        let Solver { body, contacts, .. } = &self.solver;
+        let Self { body, contacts, .. } = self;
         let (q, u) = (body.q + body.q_low, body.u + body.u_low);
         if contacts.prescribed != 0 {
             let given = Vec3::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
@@ -167,26 +239,14 @@ impl<B: Differentiable> Run<'_, B> {
         let [sin, cos] = if contacts.turning != 0 { q.z.sin_cos_of(0) } else { [0.0, 1.0].map(Dual::constant) };
         [q, u, Transform { cos, sin, o }.twist(u)]
     }
+}
 
-    /// The sample at local time `tau` [s], at which no stage is pending; none if its wrench is not finite.
-    fn sample(&mut self, tau: f64) -> Option<Point> {
-        let inputs = self.interval.inputs(tau);
-        let (pose, twist, wrench, shares) = self.solver.sample(0, self.contact, &inputs);
-        if !wrench.to_array().iter().all(|c| c.is_finite()) {
-            return None;
-        }
-        let v = self.solver.interval.inputs(Dual::constant(tau), !0);
-        let [q, u, patch_twist] = self.motion(&v);
-        let rate =
-            Rate { sigma1: self.solver.contacts.sigma1, mu_c: v[slot::MU_C], mu_d: v[slot::MU_S] - v[slot::MU_C] };
-        let resist = self.solver.bristles.resist(patch_twist, &rate);
-        let tangents = [q, u, resist * -v[slot::F_N]];
-        Some(Point { pose, twist, wrench, normal_force: inputs[slot::F_N], shares, tangents })
-    }
-
-    fn status(&self, failure: Option<Reason>, left: Option<u64>) -> Status {
-        let status = self.solver.status(0);
-        Status { failure: failure.map(|reason| (status.steps, reason)), left, ..status }
+/// A component of a vector.
+const fn component(v: &mut Vec3<Dual>, i: usize) -> &mut Dual {
+    match i {
+        0 => &mut v.x,
+        1 => &mut v.y,
+        _ => &mut v.z,
     }
 }
 

@@ -1,10 +1,10 @@
 //! The velocity of a body at the end of a step under the friction of its elements (`docs/model.md`, section
 //! 13.4). Twin: `shaders/point/balance.wgsl`.
 //!
-//! Only here: `balance_rounding`, which the shader gets as a constant.
+//! Only here: `balance_rounding`, which the shader gets as a constant; `newton_step`.
 
 use super::laws::{
-    Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, positive, select2, times2, without_friction,
+    Element, PointLaw, Step, Trial, Vec2, fma2, length, minus2, plus2, positive, select2, times2, without_friction,
 };
 use crate::number::real::Real;
 use crate::plan::SLIP_SPEED;
@@ -12,6 +12,9 @@ use crate::solver::linalg::add;
 
 /// Most evaluations of the friction in a step.
 pub const BALANCE_MOST: u32 = 24;
+
+/// Newton steps after the last one, for derivatives.
+const POLISHED: usize = 4;
 
 /// Friction of all elements at the velocity `v` [N], and its derivative over it, by rows [N s/m].
 #[inline(always)]
@@ -45,14 +48,9 @@ pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Ve
     let mut least = R::splat(1e30);
     for _ in 0..BALANCE_MOST {
         let v = fma2(share, move_by, base);
-        let (force, gain) = friction::<R, L>(s, v, elements);
-        let rest = minus2(minus2(v, free), times2(s.per_mass, force));
+        let (rest, newton) = newton_step::<R, L>(s, v, free, elements);
         let size = rest[0].fma(rest[0], rest[1] * rest[1]);
         let better = size.lt(least);
-        let [a, b] = [one - s.per_mass * gain[0][0], -(s.per_mass * gain[0][1])];
-        let [c, d] = [-(s.per_mass * gain[1][0]), one - s.per_mass * gain[1][1]];
-        let inverse = (a * d - b * c).recip();
-        let newton = [inverse * (b * rest[1] - d * rest[0]), inverse * (c * rest[0] - a * rest[1])];
         base = select2::<R>(better, v, base);
         least = R::select(better, size, least);
         share = R::select(better, one, half * share);
@@ -62,7 +60,31 @@ pub fn balance<R: Real, L: PointLaw>(s: &Step<R>, elements: &[Element<R>]) -> Ve
             break;
         }
     }
+    if R::HAS_TANGENTS {
+        // The derivative of the solution is that of a Newton step from its value; where the slope of a law is
+        // one to a part in 1e4 alone, that of several.
+        for _ in 0..POLISHED {
+            base = plus2(base, newton_step::<R, L>(s, base, free, elements).1);
+        }
+    }
     base
+}
+
+/// What the velocity `v` leaves of the equation, and a step of Newton's method from it.
+#[inline(always)]
+fn newton_step<R: Real, L: PointLaw>(
+    s: &Step<R>,
+    v: Vec2<R>,
+    free: Vec2<R>,
+    elements: &[Element<R>],
+) -> (Vec2<R>, Vec2<R>) {
+    let one = R::splat(1.0);
+    let (force, gain) = friction::<R, L>(s, v, elements);
+    let rest = minus2(minus2(v, free), times2(s.per_mass, force));
+    let [a, b] = [one - s.per_mass * gain[0][0], -(s.per_mass * gain[0][1])];
+    let [c, d] = [-(s.per_mass * gain[1][0]), one - s.per_mass * gain[1][1]];
+    let inverse = (a * d - b * c).recip();
+    (rest, [inverse * (b * rest[1] - d * rest[0]), inverse * (c * rest[0] - a * rest[1])])
 }
 
 /// The friction at the velocity `v` [N]; where the mask is set the elements go on to the end of the step.

@@ -69,6 +69,12 @@ impl<R: Real> Curve<R> {
                 break;
             }
         }
+        if R::HAS_TANGENTS {
+            // The derivative of the root is that of a Newton step from its value.
+            let (psi, slope) = self.at(s);
+            let (rest, rise) = (c.fma(psi, s) - a, c.fma(slope, one));
+            s = R::select(R::and(slides, zero.lt(rise)), s - rest / rise, s);
+        }
         s
     }
 

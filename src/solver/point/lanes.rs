@@ -44,30 +44,30 @@ pub const BRANCH_END: f64 = 3.0;
 pub struct Points<R: Real> {
     law: Law,
     // The contacts.
-    k: Consts<R>,
+    pub(in crate::solver) k: Consts<R>,
     k_g: R,
-    sigma0: R,
-    sigma1: R,
+    pub(in crate::solver) sigma0: R,
+    pub(in crate::solver) sigma1: R,
     s_ba: R,
     band: R,
     slider_mass: R,
     attraction: R,
-    inv_mass: R,
-    pads: R,
+    pub(in crate::solver) inv_mass: R,
+    pub(in crate::solver) pads: R,
     /// Stiffness of the spring to the anchor [N/m].
     spring: R,
-    prescribed: Bits,
+    pub(in crate::solver) prescribed: Bits,
     h_max: [f64; LANES],
-    elements: Vec<Element<R>>,
+    pub(in crate::solver) elements: Vec<Element<R>>,
     /// Where each of them changes in a step of [`super::collocation`].
     which: Vec<R::Mask>,
     // The state: twist and pose as compensated sums, and the friction of the last step [N].
-    u: Vec3<R>,
-    u_low: Vec3<R>,
-    q: Vec3<R>,
-    q_low: Vec3<R>,
-    force: Vec2<R>,
-    interval: LaneInterval<R>,
+    pub(in crate::solver) u: Vec3<R>,
+    pub(in crate::solver) u_low: Vec3<R>,
+    pub(in crate::solver) q: Vec3<R>,
+    pub(in crate::solver) q_low: Vec3<R>,
+    pub(in crate::solver) force: Vec2<R>,
+    pub(in crate::solver) interval: LaneInterval<R>,
     running: Bits,
     steps: [u64; LANES],
     /// Steps whose equation has several roots.
@@ -167,7 +167,8 @@ impl<R: Real> Points<R> {
             v[slot::LOAD] - self.spring * self.q_low.x - self.spring * self.q.x,
             v[slot::LOAD + 1] - self.spring * self.q_low.y - self.spring * self.q.y,
         ];
-        let is_curved = R::any(R::splat(0.0).lt(mu_d));
+        // A derivative over `mu_s` is there at `mu_s = mu_c`, too.
+        let is_curved = R::HAS_TANGENTS || R::any(R::splat(0.0).lt(mu_d));
         let fall = mu_d.fma(self.k_g * self.k.inv_v_s, -self.k.sigma2);
         Step {
             t,

@@ -1,34 +1,34 @@
 //! Where the derivatives over a parameter start: in the constants of the solver, its initial state, and its
 //! inputs.
 
-use super::Differentiable;
 use crate::body::{Body, Frame, FreeBody};
-use crate::contact::{Contact, Model};
+use crate::contact::{Bristles, Contact, Model};
 use crate::error::ParameterError;
 use crate::number::dual::Dual;
+use crate::point::PointLaw;
 use crate::schedule::{Feed, Interval, Signal, Timeline, slot};
 use crate::sensitivity::{ALL, Sensitivity};
-use crate::solver::lanes::Solver;
-use crate::solver::linalg::Vec3;
+use crate::solver::friction::Consts;
 
 /// A parameter of a contact, as the solver has it.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    constant: Option<Constant>,
+    pub(super) constant: Option<Constant>,
     /// The derivatives of the inputs: signals with their factors and slots.
     feeds: Vec<(Signal, f64, usize)>,
 }
 
 /// Constants of the solver and its initial state. Those of the friction that the law does not read are none.
 #[derive(Clone, Copy, Debug)]
-enum Constant {
+pub enum Constant {
     Sigma0,
     Sigma1,
     Sigma2,
     Gamma,
     StribeckVelocity(f64),
     ElasticShare(f64),
-    Mass,
+    /// With its value [kg].
+    Mass(f64),
     Inertia,
     Offset(usize),
     Scale,
@@ -43,8 +43,15 @@ enum Constant {
 pub fn resolve(contact: &Contact, timeline: &Timeline, with: &Sensitivity) -> Result<Seed, ParameterError> {
     let refuse = |accepted: String| Err(ParameterError::new("sensitivities", &with.name, accepted));
     let changes = contact.patch.changes() || contact.patch.takes_frames();
-    if matches!(contact.model, Model::Point(_)) {
-        return refuse("derivatives of a patch: those of point contacts are not implemented".into());
+    if let Model::Point(model) = &contact.model {
+        if model.law == PointLaw::GeneralizedMaxwellSlip {
+            return refuse(
+                "another law than `gms`, whose steps end where elements change: at times with derivatives".into(),
+            );
+        }
+        if contact.initial.bristles == Bristles::Steady {
+            return refuse("a point contact that does not start in steady sliding".into());
+        }
     }
     if changes && !contact.model.is_grid() {
         return refuse(
@@ -79,7 +86,7 @@ pub fn resolve(contact: &Contact, timeline: &Timeline, with: &Sensitivity) -> Re
                 "body.mass" => {
                     let [gx, gy] = body.gravity.clone();
                     let feeds = vec![(gx, 1.0, slot::LOAD), (gy, 1.0, slot::LOAD + 1)];
-                    Ok(Seed { constant: Some(Constant::Mass), feeds })
+                    Ok(Seed { constant: Some(Constant::Mass(body.mass)), feeds })
                 }
                 "body.inertia" => of(Constant::Inertia),
                 "body.offset.0" | "body.offset.1" if !matches!(body.frame, Frame::Body { .. }) => {
@@ -89,6 +96,7 @@ pub fn resolve(contact: &Contact, timeline: &Timeline, with: &Sensitivity) -> Re
                 "body.offset.1" => of(Constant::Offset(1)),
                 "initial.twist.0" => of(Constant::Twist(0)),
                 "initial.twist.1" => of(Constant::Twist(1)),
+                "initial.twist.2" if contact.model.point().is_some() => refuse("a patch: a point does not turn".into()),
                 "initial.twist.2" => of(Constant::Twist(2)),
                 _ => refuse(all()),
             }
@@ -155,45 +163,36 @@ fn input(contact: &Contact, timeline: &Timeline, name: &str, direction: &Signal)
         "inputs.wrench.fx" | "inputs.wrench.fy" | "inputs.twist.vx" | "inputs.twist.vy" => {
             vec![(1.0, slot::LOAD + axis)]
         }
-        _ => return refuse("the anchor of a spring", "an input of a patch"),
+        "inputs.anchor.0" | "inputs.anchor.1" => {
+            vec![(contact.body.free().map_or(0.0, |body| body.spring), slot::LOAD + axis)]
+        }
+        _ => unreachable!("all inputs are above"),
     };
     let feeds = targets.into_iter().map(|(scale, slot)| (direction.clone(), scale, slot)).collect();
     Ok(Seed { constant: None, feeds })
 }
 
-impl Seed {
-    /// Lets derivative `k` of the solver's constants and initial state be that over this parameter.
-    pub fn plant<B: Differentiable>(&self, solver: &mut Solver<Dual, B>, k: usize) {
-        let Some(constant) = self.constant else { return };
-        let (contacts, body) = (&mut solver.contacts, &mut solver.body);
-        match constant {
-            Constant::Sigma0 => contacts.sigma0.d[k] = 1.0,
-            Constant::Sigma1 => contacts.sigma1.d[k] = 1.0,
-            Constant::Sigma2 => solver.bristles.consts().sigma2.d[k] = 1.0,
-            Constant::Gamma => {
-                let of = solver.bristles.consts();
+impl Constant {
+    /// Lets derivative `k` of the constants of friction be that over this one; none if it is not among them.
+    pub fn plant(self, of: &mut Consts<Dual>, k: usize) {
+        match self {
+            Self::Sigma2 => of.sigma2.d[k] = 1.0,
+            Self::Gamma => {
                 // The fast path of `gamma = 2` does not depend on it.
                 of.gaussian = false;
                 of.gamma.d[k] = 1.0;
             }
-            Constant::StribeckVelocity(v_s) => solver.bristles.consts().inv_v_s.d[k] = -1.0 / (v_s * v_s),
-            Constant::ElasticShare(s_ba) => {
-                let of = solver.bristles.consts();
+            Self::StribeckVelocity(v_s) => of.inv_v_s.d[k] = -1.0 / (v_s * v_s),
+            Self::ElasticShare(s_ba) => {
                 of.s_ba.d[k] = 1.0;
                 of.inv_width.d[k] = 1.0 / ((1.0 - s_ba) * (1.0 - s_ba));
             }
-            Constant::Mass => {
-                contacts.mass.x.d[k] = 1.0;
-                contacts.mass.y.d[k] = 1.0;
-            }
-            Constant::Inertia => contacts.mass.z.d[k] = 1.0,
-            Constant::Offset(i) => contacts.offset[i].d[k] = 1.0,
-            Constant::Scale => solver.bristles.seed_scale(k),
-            Constant::Pose(i) => component(&mut body.q, i).d[k] = 1.0,
-            Constant::Twist(i) => component(&mut body.u, i).d[k] = 1.0,
+            _ => {}
         }
     }
+}
 
+impl Seed {
     /// The derivatives of the inputs in interval `i` of the contact's timeline; none if they are zero.
     pub fn interval(&self, contact: &Contact, timeline: &Timeline, i: usize) -> Option<Interval> {
         if self.feeds.is_empty() {
@@ -206,13 +205,5 @@ impl Seed {
             interval.copy_input(slot::MU_C, slot::MU_S);
         }
         Some(interval)
-    }
-}
-
-fn component(v: &mut Vec3<Dual>, i: usize) -> &mut Dual {
-    match i {
-        0 => &mut v.x,
-        1 => &mut v.y,
-        _ => &mut v.z,
     }
 }
