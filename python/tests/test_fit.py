@@ -47,14 +47,20 @@ wrench.fx = { column = "force", sign = 1 }
 MU, SIGMA0, OFFSET = 0.42, 3000.0, 0.05
 
 
+def friction(x: np.ndarray, mu: float, sigma0: float) -> np.ndarray:
+    """Force (N) of the spring that slides, under 5 N."""
+    z, force = 0.0, np.zeros(len(x))
+    for i in range(1, len(x)):
+        z = np.clip(z + x[i] - x[i - 1], -mu / sigma0, mu / sigma0)
+        force[i] = -5.0 * sigma0 * z
+    return force
+
+
 def recording(rows: int = 800) -> dict[str, np.ndarray]:
     """Strokes of 2 mm back and forth in 2 s under 5 N."""
     t = 0.01 * np.arange(rows)
     x = 2e-3 * np.abs((t % 2.0) - 1.0)
-    z, force = 0.0, np.zeros(rows)
-    for i in range(1, rows):
-        z = np.clip(z + x[i] - x[i - 1], -MU / SIGMA0, MU / SIGMA0)
-        force[i] = -5.0 * SIGMA0 * z + OFFSET
+    force = friction(x, MU, SIGMA0) + OFFSET
     noise = 0.03 * np.random.default_rng(1).normal(size=rows)
     return {"t": t, "x": 1e3 * x, "fn": np.full(rows, 5.0), "force": force + noise}
 
@@ -173,3 +179,28 @@ def test_bad_input_is_refused(recordings, scenario, error, part):
     with pytest.raises(error) as caught:
         bristle.fit(recordings, scenario)
     assert part in str(caught.value)
+
+
+def test_scipy_finds_the_same_numbers_and_deviations():
+    """The same law in a few lines, fitted by another program to the part that the fit has."""
+    from scipy.optimize import least_squares
+
+    made = recording()
+    x, measured = 1e-3 * made["x"], made["force"]
+    part = slice(1, int(np.searchsorted(made["t"], 0.6 * made["t"][-1] + 1e-9)))
+
+    def residual(p: np.ndarray) -> np.ndarray:
+        return (friction(x, np.exp(p[0]), np.exp(p[1])) + p[2] - measured)[part]
+
+    found = least_squares(residual, [np.log(0.6), np.log(1e4), 0.0], diff_step=1e-6, xtol=1e-14, ftol=1e-14)
+    n, k = len(found.fun), 3
+    covariance = np.linalg.inv(found.jac.T @ found.jac) * (found.fun @ found.fun) / (n - k)
+    deviation = np.sqrt(np.diag(covariance))
+    fit = bristle.fit(made, FIT)
+    for p, sd, name in zip(found.x, deviation, ("friction.mu_c", "friction.sigma0", "wrench.fx.offset"), strict=True):
+        own = fit[name]
+        values = np.array([own.value, own.low, own.high])
+        values = values if name.endswith("offset") else np.log(values)
+        assert abs(values[0] - p) < 0.05 * sd, name
+        # 90 % of a normal distribution lie within 1.645 deviations.
+        np.testing.assert_allclose((values[2] - values[1]) / 2, 1.645 * sd, rtol=0.1, err_msg=name)
