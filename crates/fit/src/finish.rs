@@ -52,7 +52,7 @@ impl Searching<'_> {
                     .zip(unknown.natural)
                     .find(|((_, room), natural)| *room < 1e-6 && !natural && !held)
                     .map_or_else(String::new, |((side, _), _)| {
-                        format!("at its {side} bound: wider ones may fit better")
+                        format!("at its {side} bound: wider bounds may fit better")
                     }),
             };
             Estimate {
