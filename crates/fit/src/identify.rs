@@ -28,20 +28,21 @@ const WIDE: f64 = 0.5;
 /// A number of a sensor is held if so much of the square of its effect is that of other unknowns, too.
 const MIMICKED: f64 = 0.9;
 
-/// In which order unknowns are held: those first that a contact is least often described by.
+/// In which order unknowns are held: those first that can be measured otherwise, and then those that a contact
+/// is least often described by.
 fn rank(unknown: &Unknown) -> usize {
     match (&unknown.quantity, unknown.path()) {
         (Quantity::Sensor { part: Part::Gain, .. }, _) => 0,
         (Quantity::Sensor { part: Part::Delay, .. }, _) => 1,
         (Quantity::Sensor { part: Part::Drift, .. }, _) => 2,
-        (_, "friction.gamma") => 3,
-        (_, "friction.v_s") => 4,
-        (_, "friction.mu_s_over_mu_c" | "friction.mu_s") => 5,
-        (_, "friction.sigma2") => 6,
-        (_, "friction.sigma1") => 7,
-        (_, "friction.s_ba") => 8,
-        (_, path) if path.starts_with("patch.") => 9,
-        (_, "inputs.normal_force") => 10,
+        (_, "inputs.normal_force") => 3,
+        (_, path) if path.starts_with("patch.") => 4,
+        (_, "friction.gamma") => 5,
+        (_, "friction.v_s") => 6,
+        (_, "friction.mu_s_over_mu_c" | "friction.mu_s") => 7,
+        (_, "friction.sigma2") => 8,
+        (_, "friction.sigma1") => 9,
+        (_, "friction.s_ba") => 10,
         (Quantity::Sensor { .. } | Quantity::Start(_), _) => 11,
         (_, "friction.mu_c") => 13,
         _ => 12,

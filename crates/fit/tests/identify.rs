@@ -149,25 +149,51 @@ fn bristles_may_be_loaded_where_a_recording_begins() {
     }
 }
 
-/// A joint: rates are those of cells, not of the angle.
-#[test]
-fn a_joint_shows_what_a_rate_adds() {
-    let text = "[patch]\nshape = \"disc\"\ncells = 7\nsize = 0.05\n[friction]\nlaw = \"lugre\"\nmu_c = 0.5\n\
-                mu_s_over_mu_c = 1.0\nsigma0 = 1e4\n[body]\nkind = \"prescribed\"\n[fit]\nstarts = 4\n\
-                [fit.unknowns]\n\"friction.mu_c\" = {}\n\"friction.sigma1\" = {}\n\"friction.sigma2\" = {}\n";
-    let file = bristle_fit::FitFile::parse(text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+/// What a disc that turns has in common with a joint: `unknowns`, as a table, are fitted to a torque.
+fn joint(unknowns: &str, truth: &[(&str, f64)]) -> Fit {
+    let text = format!(
+        "[patch]\nshape = \"disc\"\ncells = 7\nsize = 0.05\n[friction]\nlaw = \"lugre\"\nmu_c = 0.5\n\
+         mu_s_over_mu_c = 1.0\nsigma0 = 1e4\nsigma1 = 0\n[body]\nkind = \"prescribed\"\n[fit]\nstarts = 4\n\
+         [fit.unknowns]\n{unknowns}"
+    );
+    let file = bristle_fit::FitFile::parse(&text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut recording = strokes(&Draw::new(3, 0), 1000, STEP);
     recording.inputs[1].name = "position.theta".into();
     recording.inputs[1].values.iter_mut().for_each(|x| *x *= 50.0);
     recording.compared[0].name = "wrench.tau".into();
-    let truth = [("friction.mu_c", 0.4), ("friction.sigma1", 100.0), ("friction.sigma2", 3.0)];
     let noise: Vec<f64> = noise(&Draw::new(7, 0), 1000, STEP, 0.0).iter().map(|n| 2e-4 * n).collect();
-    let fit = fitted(&file, &with_force(&file, recording, &truth, 1e-3, &noise));
+    let fit = fitted(&file, &with_force(&file, recording, truth, 1e-3, &noise));
     println!("{}", bristle_fit::report::text(&fit));
+    fit
+}
+
+/// Rates of a joint are those of its cells, not of the angle.
+#[test]
+fn a_joint_shows_what_a_rate_adds() {
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma1", 100.0), ("friction.sigma2", 3.0)];
+    let fit = joint("\"friction.mu_c\" = {}\n\"friction.sigma1\" = {}\n\"friction.sigma2\" = {}\n", &truth);
     assert!(fit.directions.is_empty() && fit.converged, "{:?}", fit.directions);
     for (name, value) in truth {
         let e = of(&fit, name);
         assert!((e.value - value).abs() < e.high - e.low && e.high - e.low < 0.2 * value && e.identifiable, "{e:?}");
+    }
+}
+
+/// The size, which can be measured, is held; the direction has all that makes a torque with it.
+#[test]
+fn a_joint_under_one_load_does_not_tell_its_radius() {
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 8e3), ("friction.sigma2", 3.0)];
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma2\" = {}\n\"patch.size\" = {}\n";
+    let fit = joint(table, &truth);
+    assert!(
+        named(&fit, &["patch.size", "friction.mu_c", "friction.sigma0", "friction.sigma2"]),
+        "{:?}",
+        fit.directions
+    );
+    assert_eq!(fit.directions[0].unknowns[0], "patch.size");
+    for (name, value) in truth {
+        let e = of(&fit, name);
+        assert!((e.value - value).abs() < e.high - e.low && e.high - e.low < 0.02 * value && !e.identifiable, "{e:?}");
     }
 }
 
