@@ -28,8 +28,8 @@ const WIDE: f64 = 0.5;
 /// A number of a sensor is held if so much of the square of its effect is that of other unknowns, too.
 const MIMICKED: f64 = 0.9;
 
-/// In which order unknowns are held: those first that can be measured otherwise, and then those that a contact
-/// is least often described by.
+/// In which order unknowns are held: those first that can be measured otherwise, and then those that a
+/// contact is least often described by.
 fn rank(unknown: &Unknown) -> usize {
     match (&unknown.quantity, unknown.path()) {
         (Quantity::Sensor { part: Part::Gain, .. }, _) => 0,
