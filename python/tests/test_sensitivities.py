@@ -376,7 +376,7 @@ def test_a_point_that_slides_loses_speed_in_proportion_to_its_friction():
     b = batch(POINT.replace("LAW", "implicit").replace("slider_mass = 0.001", ""), 1)
     out = b.rollout(4, None, QUANTITIES, sensitivities=["friction.mu_c", "body.mass", "initial.twist.0"])
     time = np.arange(5) * b.dt
-    # v = v0 - mu f_N t/m; x = v0 t - mu f_N t (t + h)/(2 m), as steps of h move the point with the velocity at their end
+    # v = v0 - mu f_N t/m; x = v0 t - mu f_N t (t + h)/(2 m), as a step h moves the point with the velocity at its end
     h = b.dt / 8
     np.testing.assert_allclose(out["dtwist"][0, :, 0, 0], -2.5 * time, rtol=1e-12)
     np.testing.assert_allclose(out["dtwist"][0, :, 0, 1], 0.4 * 5 / 4 * time, rtol=1e-12)
