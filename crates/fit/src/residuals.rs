@@ -169,10 +169,9 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
         }
         // What a law misses comes again; bristles that are loaded at the start are missed there alone.
         let (early, late) = errors.split_at(n / 20);
-        let [early, late] = [early, late].map(|errors| rms(errors.iter().copied()));
-        let share = rms(errors[..n / 20].iter().copied()).powi(2) * (n / 20) as f64
-            / finite.iter().map(|e| e * e).sum::<f64>().max(f64::MIN_POSITIVE);
-        if early > 3.0 * late {
+        if rms(early.iter().copied()) > 3.0 * rms(late.iter().copied()) {
+            let squares = |errors: &[f64]| errors.iter().filter(|e| e.is_finite()).map(|e| e * e).sum::<f64>();
+            let share = squares(early) / squares(&errors);
             let sentence = format!(
                 "{}: the first twentieth has {:.0} % of the residual's square: bristles may have been loaded there; \
                  `burn_in`, or the unknowns start.x, start.y, start.theta, allow for that",

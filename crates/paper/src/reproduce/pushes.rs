@@ -85,7 +85,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     item.claims("median error of size: fitted over statics", sizes[1] / sizes[0], AtMost(0.8));
     let heights: Vec<f64> = fits.iter().map(|f| 1e3 * f.height).collect();
     let height = mean(&heights);
-    let mut told = Table::new("Fitted to all pushes, with intervals of 90 %", &["", "value", "from", "to"]);
+    let mut told = Table::new("Means of the fits, with intervals of 90 %", &["", "value", "from", "to"]);
     let mut tell = |name: String, values: &[f64]| {
         let [low, high] = [0.05, 0.95].map(|q| quantile(values, q));
         item.tell(name.clone(), mean(values));
