@@ -66,6 +66,8 @@ pub fn resolve(contact: &Contact, timeline: &Timeline, with: &Sensitivity) -> Re
     match (with.name.as_str(), &with.direction) {
         (name, Some(direction)) => input(contact, timeline, name, direction),
         ("friction.sigma0", _) => of(Constant::Sigma0),
+        // The elements of a point have it under any law of bristles.
+        ("friction.sigma1", _) if contact.model.point().is_some() => of(Constant::Sigma1),
         ("friction.sigma1", _) => damped(Constant::Sigma1),
         ("friction.sigma2", _) => damped(Constant::Sigma2),
         ("friction.gamma", _) => of(Constant::Gamma),
