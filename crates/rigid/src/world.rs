@@ -30,7 +30,7 @@ pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 
 use nalgebra::{Point3, Vector3};
 
-use super::lcp::{MOST_DIRECTIONS, Termination};
+use super::lcp::MOST_DIRECTIONS;
 use bristle::error::ParameterError;
 use bristle::range;
 use bristle::schedule::Signal;
@@ -66,14 +66,26 @@ pub struct WorldContact {
 }
 
 /// Why a world was stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Failure {
     /// A pose or a twist is not finite.
     NotFinite,
-    /// More contacts at a time than [`MOST_CONTACTS`](super::lcp::MOST_CONTACTS).
-    Contacts,
-    /// The contact problem has no solution that could be found.
-    Unsolved(Termination),
+    /// No solution of a contact problem was found to the promised residual; this one is the best.
+    Unsolved {
+        /// [`ContactProblem::residual`](super::lcp::ContactProblem::residual) of the best impulses \[-\].
+        residual: f64,
+    },
+}
+
+/// Where and why a world was stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stop {
+    /// The step, from 0.
+    pub step: u64,
+    /// The reason.
+    pub why: Failure,
+    /// The bodies: those whose numbers are not finite, or all that touch each other where no solution was found.
+    pub bodies: Vec<usize>,
 }
 
 /// Bodies, the pairs of them that may touch, and their state.
@@ -92,7 +104,7 @@ pub struct World {
     by_lemke: u64,
     residual: f64,
     contacts: Vec<WorldContact>,
-    failure: Option<(u64, Failure)>,
+    failure: Option<Stop>,
 }
 
 impl World {
@@ -168,8 +180,8 @@ impl World {
     }
 
     /// The step at which the world was stopped, and why.
-    pub const fn failure(&self) -> Option<(u64, Failure)> {
-        self.failure
+    pub const fn failure(&self) -> Option<&Stop> {
+        self.failure.as_ref()
     }
 
     /// Kinetic energy and potential energy in gravity of all bodies that forces move \[J\].

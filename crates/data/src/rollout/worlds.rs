@@ -278,11 +278,10 @@ impl Recorded {
     /// The bytes of an array; of those with one item a world from the worlds at the end.
     fn bytes(&self, name: &str, end: &[World]) -> Vec<u8> {
         let samples = |k: usize| self.arrays[k].iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
-        let word = |world: &World| match world.failure() {
+        let word = |world: &World| match world.failure().map(|stop| stop.why) {
             None => 0u32,
-            Some((_, Failure::NotFinite)) => 1,
-            Some((_, Failure::Contacts)) => 2,
-            Some((_, Failure::Unsolved(_))) => 4,
+            Some(Failure::NotFinite) => 1,
+            Some(Failure::Unsolved { .. }) => 4,
         };
         match name {
             "pose" => samples(0),
@@ -291,7 +290,7 @@ impl Recorded {
             "energy" => samples(3),
             "status" => end.iter().flat_map(|w| word(w).to_le_bytes()).collect(),
             // Two's complement of -1 where there was no failure.
-            "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.0).to_le_bytes()).collect(),
+            "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.step).to_le_bytes()).collect(),
             "steps" => end.iter().flat_map(|w| w.steps().to_le_bytes()).collect(),
             "by_lemke" => end.iter().flat_map(|w| w.by_lemke().to_le_bytes()).collect(),
             _ => end.iter().flat_map(|w| w.residual().to_le_bytes()).collect(),

@@ -4,8 +4,8 @@
 use nalgebra::{Matrix3, Vector3};
 
 use super::collision::{Touch, touches};
-use super::{Failure, Kind, Pair, World, WorldContact};
-use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination};
+use super::{Failure, Kind, Pair, Stop, World, WorldContact};
+use crate::lcp::{ContactProblem, Impulses, Termination};
 
 /// A step before its contacts are solved.
 pub(crate) struct Prepared {
@@ -53,10 +53,6 @@ impl World {
             inverse.push((m, j));
         }
         let frames = self.frames(h, &free);
-        if frames.len() > MOST_CONTACTS {
-            self.fail(Failure::Contacts);
-            return None;
-        }
         let problem = self.problem(h, &free, &inverse, &frames);
         Some(Prepared { free, inverse, frames, problem })
     }
@@ -128,7 +124,11 @@ impl World {
     /// Takes the step with these impulses.
     pub(crate) fn apply(&mut self, h: f64, prepared: Prepared, found: &Impulses) {
         if found.termination != Termination::Solved {
-            return self.fail(Failure::Unsolved(found.termination));
+            let moved = |i: &usize| self.bodies[*i].kind == Kind::Dynamic;
+            let mut bodies: Vec<usize> = prepared.frames.iter().flat_map(|f| f.bodies).filter(moved).collect();
+            bodies.sort_unstable();
+            bodies.dedup();
+            return self.fail(Failure::Unsolved { residual: found.residual }, bodies);
         }
         let Prepared { mut free, inverse, frames, .. } = prepared;
         self.contacts.clear();
@@ -158,14 +158,15 @@ impl World {
         self.steps += 1;
         self.by_lemke += u64::from(found.lemke);
         self.residual = self.residual.max(found.residual);
-        if !self.states.iter().all(super::State::is_finite) {
-            self.fail(Failure::NotFinite);
+        let lost: Vec<usize> = (0..self.states.len()).filter(|i| !self.states[*i].is_finite()).collect();
+        if !lost.is_empty() {
+            self.fail(Failure::NotFinite, lost);
         }
     }
 
     /// Stops the world: from now on its states are no numbers.
-    fn fail(&mut self, why: Failure) {
-        self.failure = Some((self.steps, why));
+    fn fail(&mut self, why: Failure, bodies: Vec<usize>) {
+        self.failure = Some(Stop { step: self.steps, why, bodies });
         self.contacts.clear();
         for state in &mut self.states {
             state.pose.translation.vector.fill(f64::NAN);
