@@ -1,14 +1,11 @@
-//! Finds where two bodies touch: points, gaps and normals. `parry` does pairs of boxes, and boxes with
-//! spheres.
+//! Finds where two bodies touch: points, gaps and normals.
+
+mod boxes;
 
 use nalgebra::{Isometry3, Point3, Vector3};
 
-use parry3d_f64::math::{Pose, Rotation, Vector};
-use parry3d_f64::query::ContactManifold;
-use parry3d_f64::query::details::{contact_manifold_convex_ball, contact_manifold_cuboid_cuboid};
-use parry3d_f64::shape::{Ball, Cuboid};
-
 use super::body::WorldShape;
+use boxes::boxes;
 
 /// A place where two bodies touch, or may soon.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,35 +110,7 @@ fn balls(a: (Point3<f64>, f64), b: (Point3<f64>, f64), reach: f64, feature: u64,
     out.push(Touch { points: [a.0 + a.1 * normal, b.0 - b.1 * normal], normal, gap, feature });
 }
 
-/// A pose in the types of `parry`.
-fn pose(of: &Isometry3<f64>) -> Pose {
-    let (t, q) = (&of.translation.vector, &of.rotation.coords);
-    Pose::from_parts(Vector::new(t.x, t.y, t.z), Rotation::from_xyzw(q.x, q.y, q.z, q.w))
-}
-
-/// The contacts that `parry` has found between bodies at poses `a` and `b`.
-fn push(
-    manifold: &ContactManifold<(), ()>,
-    a: &Isometry3<f64>,
-    b: &Isometry3<f64>,
-    reach: f64,
-    first: u64,
-    out: &mut Vec<Touch>,
-) {
-    let n = &manifold.local_n1;
-    let normal = a.rotation * Vector3::new(n.x, n.y, n.z);
-    for (k, p) in (0..).zip(&manifold.points) {
-        if p.dist <= reach {
-            let points = [
-                a * Point3::new(p.local_p1.x, p.local_p1.y, p.local_p1.z),
-                b * Point3::new(p.local_p2.x, p.local_p2.y, p.local_p2.z),
-            ];
-            let feature = if first > 0 { first + k } else { u64::from(p.fid1.0) << 32 | u64::from(p.fid2.0) };
-            out.push(Touch { points, normal, gap: p.dist, feature });
-        }
-    }
-}
-
+/// A box and a ball. A ball whose centre is in the box leaves it through the nearest face.
 fn box_ball(
     half: &[f64; 3],
     a: &Isometry3<f64>,
@@ -151,17 +120,23 @@ fn box_ball(
     feature: u64,
     out: &mut Vec<Touch>,
 ) {
-    let mut manifold = ContactManifold::new();
-    let cuboid = Cuboid::new(Vector::new(half[0], half[1], half[2]));
-    let relative = pose(&(a.inverse() * b));
-    contact_manifold_convex_ball(&relative, &cuboid, &Ball::new(radius), None, None, reach, &mut manifold, false);
-    push(&manifold, a, b, reach, feature + 1, out);
-}
-
-fn boxes(a: (&[f64; 3], &Isometry3<f64>), b: (&[f64; 3], &Isometry3<f64>), reach: f64, out: &mut Vec<Touch>) {
-    let mut manifold = ContactManifold::new();
-    let cuboid = |half: &[f64; 3]| Cuboid::new(Vector::new(half[0], half[1], half[2]));
-    let relative = pose(&(a.1.inverse() * b.1));
-    contact_manifold_cuboid_cuboid(&relative, &cuboid(a.0), &cuboid(b.0), reach, &mut manifold);
-    push(&manifold, a.1, b.1, reach, 0, out);
+    let centre = b.translation.vector;
+    let local = a.rotation.inverse() * (centre - a.translation.vector);
+    let nearest = Vector3::from_fn(|c, _| local[c].clamp(-half[c], half[c]));
+    let out_of = local - nearest;
+    let distance = out_of.norm();
+    let (on, normal, gap) = if distance > 0.0 {
+        (nearest, out_of / distance, distance - radius)
+    } else {
+        let depth = |c: usize| half[c] - local[c].abs();
+        let side = (1..3).fold(0, |best, c| if depth(c) < depth(best) { c } else { best });
+        let sign = if local[side] < 0.0 { -1.0 } else { 1.0 };
+        let normal = Vector3::from_fn(|c, _| if c == side { sign } else { 0.0 });
+        (local + depth(side) * normal, normal, -depth(side) - radius)
+    };
+    if gap <= reach {
+        let normal = a.rotation * normal;
+        let points = [a * Point3::from(on), Point3::from(centre - radius * normal)];
+        out.push(Touch { points, normal, gap, feature });
+    }
 }
