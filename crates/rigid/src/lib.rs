@@ -5,6 +5,7 @@
 pub mod cone;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod island;
 pub mod lcp;
 pub mod stability;
 pub mod world;

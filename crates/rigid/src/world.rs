@@ -21,33 +21,49 @@
 mod batch;
 mod body;
 mod collision;
+mod islands;
 mod step;
 
 pub use batch::{Method, Saved, Worlds};
 #[cfg(feature = "gpu")]
 pub(crate) use batch::{StepWorlds, advance_each};
 pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
+#[cfg(feature = "gpu")]
+pub(crate) use step::MOST_IN_SINGLE;
 
 use nalgebra::{Point3, Vector3};
 
+use super::island::Mode;
 use super::lcp::MOST_DIRECTIONS;
 use bristle::error::ParameterError;
 use bristle::range;
 use bristle::schedule::Signal;
 
+/// Largest overlap with which bodies may begin, over the shortest side or the diameter of the smaller one \[-\].
+pub const MOST_OVERLAP: f64 = 0.1;
+
 /// Two bodies that may touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Their indices. The first tangent of their contacts, and so the first friction direction, is the x axis
-    /// of the first of them, projected on the tangent plane (its y axis where x is within 26 degrees of the
-    /// normal).
+    /// Their indices.
     pub bodies: [usize; 2],
     /// Coefficient of friction, 0 to 1e6.
     pub mu: f64,
 }
 
+/// Whose x axis, projected on the tangent plane, is the first friction direction of a contact; the y axis where
+/// x is within 26 degrees of the normal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Axes {
+    /// The world's: which body of a pair comes first makes no difference.
+    #[default]
+    World,
+    /// Those of the first body of the pair: the polygon turns with it.
+    Body,
+}
+
 /// A contact of the last step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorldContact {
     /// Index of the pair.
     pub pair: usize,
@@ -59,10 +75,11 @@ pub struct WorldContact {
     pub gap: f64,
     /// Force on the second body over the step, in the world \[N\].
     pub force: Vector3<f64>,
-    /// Which corners or faces touch, and the impulse along normal and tangents [N s]: for the start of the
-    /// next step.
+    /// Which corners or faces touch, the impulse along normal and tangents [N s], and what the contact does: for
+    /// the start of the next step.
     pub(super) feature: u64,
     pub(super) impulse: [f64; 3],
+    pub(super) mode: Mode,
 }
 
 /// Why a world was stopped.
@@ -99,11 +116,17 @@ pub struct World {
     pub gravity: [f64; 3],
     /// Friction directions of every contact, 4 to 32.
     pub directions: usize,
+    /// Where they begin.
+    pub axes: Axes,
     time: f64,
     steps: u64,
     by_lemke: u64,
+    on_cpu: u64,
+    halved: u64,
     residual: f64,
     contacts: Vec<WorldContact>,
+    /// The pairs that began in overlap and have not parted yet.
+    parting: Vec<bool>,
     failure: Option<Stop>,
 }
 
@@ -117,11 +140,15 @@ impl World {
             pairs: Vec::new(),
             gravity: [0.0, 0.0, -9.81],
             directions,
+            axes: Axes::World,
             time: 0.0,
             steps: 0,
             by_lemke: 0,
+            on_cpu: 0,
+            halved: 0,
             residual: 0.0,
             contacts: Vec::new(),
+            parting: Vec::new(),
             failure: None,
         }
     }
@@ -168,9 +195,21 @@ impl World {
         self.steps
     }
 
-    /// Steps whose contacts were solved by Lemke's method because blocks had not converged.
+    /// Groups of touching bodies whose contacts, in some step, were solved by Lemke's method because another had
+    /// not converged.
     pub const fn by_lemke(&self) -> u64 {
         self.by_lemke
+    }
+
+    /// Groups of touching bodies whose contacts, in some step, were solved on the CPU although the engine is a
+    /// GPU, because there were too many.
+    pub const fn on_cpu(&self) -> u64 {
+        self.on_cpu
+    }
+
+    /// Steps that were taken in shorter ones, because their contacts could not be solved as a whole.
+    pub const fn halved(&self) -> u64 {
+        self.halved
     }
 
     /// Largest residual of all steps [-], see
@@ -194,10 +233,29 @@ impl World {
         dynamic.map(of).sum()
     }
 
+    /// The pair of bodies that overlap furthest, if any by more than [`MOST_OVERLAP`] of the smaller of them:
+    /// its index and the overlap \[m\].
+    pub fn overlap(&self) -> Option<(usize, f64)> {
+        let mut found = Vec::new();
+        let mut worst: Option<(usize, f64, f64)> = None;
+        for (k, pair) in self.pairs.iter().enumerate() {
+            let [a, b] = pair.bodies.map(|i| (&self.bodies[i].shape, &self.states[i].pose));
+            found.clear();
+            collision::touches(a, b, 0.0, &mut found);
+            let depth = found.iter().map(|touch| -touch.gap).fold(0.0, f64::max);
+            let share = self.size(k).map_or(0.0, |size| depth / size);
+            if share > MOST_OVERLAP && worst.is_none_or(|(_, _, most)| share > most) {
+                worst = Some((k, depth, share));
+            }
+        }
+        worst.map(|(k, depth, _)| (k, depth))
+    }
+
     /// Checks all fields against their ranges.
     ///
     /// # Errors
-    /// The first field out of range, or a pair that has no contacts.
+    /// The first field out of range, a pair that has no contacts, or one that begins in overlap by more than
+    /// [`MOST_OVERLAP`].
     pub fn validate(&self) -> Result<(), ParameterError> {
         let [least, most] = MOST_DIRECTIONS;
         if !(least..=most).contains(&self.directions) {
@@ -225,6 +283,14 @@ impl World {
                                 not points with points";
                 return Err(ParameterError::new(format!("{field}.bodies"), format!("{:?}", pair.bodies), accepted));
             }
+        }
+        if let Some((k, depth)) = self.overlap() {
+            let [a, b] = self.pairs[k].bodies;
+            let value = format!("{a} and {b}, which overlap by {depth:.3e} m");
+            let accepted = format!(
+                "bodies that overlap by at most {MOST_OVERLAP} of the shortest side or diameter of the smaller one"
+            );
+            return Err(ParameterError::new(format!("contacts[{k}].bodies"), value, accepted));
         }
         Ok(())
     }

@@ -7,7 +7,6 @@ use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::{Grid, Patch};
 use bristle::planar::Wrench;
 #[cfg(feature = "gpu")]
-#[cfg(feature = "gpu")]
 use bristle_rigid::gpu::RigidGpu;
 use bristle_rigid::lcp::{ContactProblem, Impulses, Termination, blocks};
 use bristle_rigid::world::{Kind, Method, Pair, State, World, WorldBody, WorldShape, Worlds};
@@ -416,7 +415,7 @@ fn extreme_numbers_end_with_a_status() {
                 let low = world.add(WorldBody::solid(1e-3 + speed.sqrt(), WorldShape::Box([size; 3])), start);
                 let start = State { angular: speed * Vector3::new(1.0, -1.0, 0.5), ..State::at(0.0, 0.0, 3.0 * size) };
                 let high = world.add(WorldBody::solid(1e-9, WorldShape::Box([size, 0.5 * size, size])), start);
-                let ball = world.add(WorldBody::solid(1e9, WorldShape::Sphere(size)), State::at(0.0, 0.0, 3.0 * size));
+                let ball = world.add(WorldBody::solid(1e9, WorldShape::Sphere(size)), State::at(0.0, 0.0, 5.0 * size));
                 for bodies in [[table, low], [low, high], [high, ball], [ball, low], [table, ball]] {
                     world.pairs.push(Pair { bodies, mu: speed.min(1e6) });
                 }

@@ -3,18 +3,16 @@
 use bristle::error::{DeviceError, EngineError};
 use bristle::gpu::kernel::{Access, Contents, Dispatch};
 use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
 
 use super::RigidGpu;
 use crate::lcp::blocks::{self, MOST_ROUNDS, Number};
 use crate::lcp::{ContactProblem, Impulses, Scaled};
-use crate::world::{StepWorlds, World, Worlds, advance_each};
+use crate::world::{MOST_IN_SINGLE, StepWorlds, World, Worlds, advance_each};
 
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 6] =
     [Access::Read, Access::Read, Access::Read, Access::ReadWrite, Access::ReadWrite, Access::Uniform];
-/// Most contacts of a problem on the device: one round of more would take more turns of its loops than
-/// llvmpipe allows. Larger problems are solved on the CPU, in the same precision.
-const MOST_ON_DEVICE: usize = 16;
 /// Turns of all loops of one invocation, with a margin to llvmpipe's 65 535.
 const TURNS: usize = 60_000;
 
@@ -41,7 +39,9 @@ impl RigidGpu {
         for (contact, problem) in problems.iter().enumerate() {
             problem.validate().map_err(|error| EngineError::Parameter { contact, error })?;
         }
-        solve(self, &problems.iter().collect::<Vec<_>>())
+        let found = solve(self, &problems.iter().collect::<Vec<_>>())?;
+        let better = |(problem, found)| blocks::or_better::<f32>(problem, found);
+        Ok(bristle::pool::run(|| problems.par_iter().zip(found).map(better).collect()))
     }
 
     /// Worlds whose contacts are solved on this device, in steps of at most `step` \[s\], 1e-7 to 0.1.
@@ -62,16 +62,16 @@ impl StepWorlds for WorldStepper {
     }
 }
 
-/// Solves problems, each from its start. Which of them share a dispatch changes no result.
+/// What is found for each problem from its start, be it a solution or not. Which of them share a dispatch changes no result.
 fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
     // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for
     // the most.
-    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().clamp(4, MOST_ON_DEVICE));
+    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().clamp(4, MOST_IN_SINGLE));
     let mut order: Vec<usize> = Vec::new();
     for (k, problem) in problems.iter().enumerate() {
-        if problem.contacts() == 0 || problem.contacts() > MOST_ON_DEVICE {
-            out[k] = Some(blocks::solve::<f32>(problem));
+        if problem.contacts() == 0 || problem.contacts() > MOST_IN_SINGLE {
+            out[k] = Some(blocks::alone::<f32>(problem));
         } else {
             order.push(k);
         }
@@ -156,7 +156,7 @@ fn dispatch(
         let value = |i: usize| f64::from(work[i * count + k]);
         let p: Vec<[f64; 3]> =
             (0..problem.contacts()).map(|i| [value(3 * i), value(3 * i + 1), value(3 * i + 2)]).collect();
-        blocks::accept::<f32>(problem, own.unscaled(&p), MOST_ROUNDS as u32)
+        blocks::found::<f32>(problem, own.unscaled(&p), MOST_ROUNDS as u32)
     };
     Ok(problems.iter().zip(&scaled).enumerate().map(found).collect())
 }

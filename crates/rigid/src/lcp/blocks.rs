@@ -7,7 +7,7 @@
 //! residual. Redundant contacts make that system singular: a small multiple of the distance from the present
 //! impulses is added, which vanishes as the iteration converges.
 //!
-//! Only here: `solve_all`, `solve`, `accept`, `start`, `directions`.
+//! Only here: `solve_all`, `solve`, `alone`, `found`, `or_better`, `start`, `directions`.
 
 use nalgebra::{RealField, convert};
 use rayon::prelude::*;
@@ -66,27 +66,41 @@ pub fn solve_all<T: Number>(problems: &[ContactProblem]) -> Vec<Impulses> {
 /// # Panics
 /// As [`solve_all`].
 pub fn solve<T: Number>(problem: &ContactProblem) -> Impulses {
+    or_better::<T>(problem, alone::<T>(problem))
+}
+
+/// What blocks find from the start of a problem, be it a solution or not.
+pub(crate) fn alone<T: Number>(problem: &ContactProblem) -> Impulses {
     let scaled = problem.scaled();
     let mut blocks = Blocks::<T>::start(problem, &scaled);
     let rounds = blocks.run();
     let p: Vec<[f64; 3]> = blocks.p.iter().map(|p| p.map(|c| c.to_subset().unwrap_or(f64::NAN))).collect();
-    accept::<T>(problem, scaled.unscaled(&p), rounds as u32)
+    found::<T>(problem, scaled.unscaled(&p), rounds as u32)
 }
 
-/// The impulses `p` that a solver has found in so many rounds, if they are a solution to its precision; else
-/// what is found from them in double precision, and at last by Lemke's method.
-pub(crate) fn accept<T: Number>(problem: &ContactProblem, p: Vec<[f64; 3]>, rounds: u32) -> Impulses {
+/// The impulses `p` that a solver has found in so many rounds: a solution, or the best within the limit.
+pub(crate) fn found<T: Number>(problem: &ContactProblem, p: Vec<[f64; 3]>, rounds: u32) -> Impulses {
     let residual = problem.residual(&p);
-    let found = Impulses { p, residual, iterations: rounds, termination: Termination::Solved, lemke: false };
-    if residual <= 2.0 * T::TOLERANCE {
+    let solved = residual <= 2.0 * T::TOLERANCE;
+    let termination = if solved { Termination::Solved } else { Termination::Limit };
+    Impulses { p, residual, iterations: rounds, termination, lemke: false }
+}
+
+/// What was found, if it is a solution to its precision; else what is found from it in double precision, and
+/// at last by Lemke's method.
+pub(crate) fn or_better<T: Number>(problem: &ContactProblem, found: Impulses) -> Impulses {
+    if found.termination == Termination::Solved {
         return found;
     }
     if T::IS_SINGLE {
-        let start = if residual.is_finite() { found.p } else { problem.start.clone() };
+        let start = if found.residual.is_finite() { found.p } else { problem.start.clone() };
         return solve::<f64>(&ContactProblem { start, ..problem.clone() });
     }
     let lemke = problem.by_lemke();
-    if residual < ENOUGH && !(lemke.residual < residual) { found } else { lemke }
+    if found.residual < ENOUGH && !(lemke.residual < found.residual) {
+        return Impulses { termination: Termination::Solved, ..found };
+    }
+    lemke
 }
 
 /// The friction directions as unit vectors.

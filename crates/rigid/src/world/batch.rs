@@ -4,7 +4,10 @@
 use rayon::prelude::*;
 
 use super::World;
-use crate::lcp::{ContactProblem, Impulses, blocks};
+use super::step::{Answer, Prepared};
+use crate::lcp::blocks;
+#[cfg(feature = "gpu")]
+use crate::lcp::{ContactProblem, Impulses};
 use bristle::error::{EngineError, ParameterError, check};
 use bristle::pool;
 use bristle::range::{FORCE, RIGID_MU, TORQUE};
@@ -14,19 +17,23 @@ use bristle::range::{FORCE, RIGID_MU, TORQUE};
 pub enum Method {
     /// By Lemke's method: the reference.
     Lemke,
-    /// By blocks in double precision, to 1e-11.
+    /// In double precision, to a residual of 1e-11, each group of bodies that touch by itself.
     Double,
-    /// By blocks in single precision, to 1e-6.
+    /// By blocks in single precision, to 1e-6, where bodies move and at most 16 contacts touch; the others as
+    /// [`Method::Double`].
     Single,
 }
 
 impl Method {
-    fn solve(self, problem: &ContactProblem) -> Impulses {
-        match self {
-            Self::Lemke => problem.by_lemke(),
-            Self::Double => blocks::solve::<f64>(problem),
-            Self::Single => blocks::solve::<f32>(problem),
-        }
+    fn solve(self, world: &World, prepared: &Prepared, h: f64) -> Vec<Answer> {
+        let island = |k| match self {
+            Self::Lemke => prepared.answer(k, prepared.problem(world, h, k).by_lemke()),
+            Self::Single if !prepared.is_for_double(world, k) => {
+                prepared.checked(world, h, k, blocks::alone::<f32>(&prepared.problem(world, h, k)))
+            }
+            Self::Double | Self::Single => prepared.solve_island(world, h, k),
+        };
+        (0..prepared.islands()).map(island).collect()
     }
 }
 
@@ -41,8 +48,8 @@ impl StepWorlds for Method {
         let step = |world: &mut &mut World| {
             for _ in 0..steps {
                 let Some(prepared) = world.prepare(h) else { break };
-                let found = self.solve(&prepared.problem);
-                world.apply(h, prepared, &found);
+                let answers = self.solve(world, &prepared, h);
+                world.apply(h, &prepared, &answers);
             }
         };
         pool::run(|| worlds.par_iter_mut().for_each(step));
@@ -50,7 +57,8 @@ impl StepWorlds for Method {
     }
 }
 
-/// Steps worlds whose contact problems `solve` solves all at once.
+/// Steps worlds whose contact problems `solve` solves all at once, in single precision; those of islands that are
+/// for double precision are solved here.
 #[cfg(feature = "gpu")]
 pub(crate) fn advance_each(
     worlds: &mut [&mut World],
@@ -58,16 +66,51 @@ pub(crate) fn advance_each(
     steps: u64,
     mut solve: impl FnMut(&[&ContactProblem]) -> Result<Vec<Impulses>, EngineError>,
 ) -> Result<(), EngineError> {
+    /// What a step of a world waits for: an answer, or the number of a problem.
+    enum Part {
+        Here(Answer),
+        Problem(ContactProblem),
+    }
     for _ in 0..steps {
-        let prepared: Vec<_> = pool::run(|| worlds.par_iter_mut().map(|world| world.prepare(h)).collect());
-        let problems: Vec<&ContactProblem> = prepared.iter().flatten().map(|p| &p.problem).collect();
-        let found = solve(&problems)?;
-        let mut found = found.iter();
+        let prepare = |world: &mut &mut World| {
+            let prepared = world.prepare(h)?;
+            let part = |k| {
+                if prepared.is_for_double(world, k) {
+                    return Part::Here(Answer { on_cpu: true, ..prepared.solve_island(world, h, k) });
+                }
+                Part::Problem(prepared.problem(world, h, k))
+            };
+            let parts: Vec<Part> = (0..prepared.islands()).map(part).collect();
+            Some((prepared, parts))
+        };
+        let prepared: Vec<_> = pool::run(|| worlds.par_iter_mut().map(prepare).collect());
+        let parts = prepared.iter().flatten().flat_map(|(_, parts)| parts);
+        let problems: Vec<&ContactProblem> = parts
+            .filter_map(|part| match part {
+                Part::Problem(problem) => Some(problem),
+                Part::Here(_) => None,
+            })
+            .collect();
+        let mut found = solve(&problems)?.into_iter();
+        let mut steps = Vec::new();
         for (world, prepared) in worlds.iter_mut().zip(prepared) {
-            if let Some(prepared) = prepared {
-                world.apply(h, prepared, found.next().expect("an answer to every problem"));
-            }
+            let Some((prepared, parts)) = prepared else { continue };
+            let mut next = |part| match part {
+                Part::Here(answer) => Err(answer),
+                Part::Problem(_) => Ok(found.next().expect("an answer to every problem")),
+            };
+            let parts: Vec<Result<Impulses, Answer>> = parts.into_iter().map(&mut next).collect();
+            steps.push((world, prepared, parts));
         }
+        let apply = |(world, prepared, parts): (&mut &mut World, Prepared, Vec<Result<Impulses, Answer>>)| {
+            let answer = |(k, part): (usize, Result<Impulses, Answer>)| match part {
+                Ok(impulses) => prepared.checked(world, h, k, impulses),
+                Err(answer) => answer,
+            };
+            let answers: Vec<Answer> = parts.into_iter().enumerate().map(answer).collect();
+            world.apply(h, &prepared, &answers);
+        };
+        pool::run(|| steps.into_par_iter().for_each(apply));
     }
     Ok(())
 }

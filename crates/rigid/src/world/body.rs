@@ -39,6 +39,15 @@ impl WorldShape {
         }
     }
 
+    /// The shortest side of a box, or the diameter of a sphere [m]; none of points and a plane.
+    pub(super) fn shortest(&self) -> Option<f64> {
+        match self {
+            Self::Points(_) | Self::Plane => None,
+            Self::Sphere(radius) => Some(2.0 * radius),
+            Self::Box(half) => half.iter().map(|half| 2.0 * half).reduce(f64::min),
+        }
+    }
+
     /// Largest distance of a point of the shape from the origin [m].
     pub(super) fn radius(&self) -> f64 {
         match self {
@@ -106,6 +115,17 @@ impl State {
         self.pose.rotation = UnitQuaternion::new_normalize(q + rate * h);
     }
 
+    /// Displaces \[m\] and turns \[rad\] the body, which keeps its velocity, and its angular velocity in its own
+    /// frame, so that its kinetic energy is the same.
+    pub(super) fn shift(&mut self, by: Vector3<f64>, turn: Vector3<f64>) {
+        self.pose.translation.vector += by;
+        if turn != Vector3::zeros() {
+            let turn = UnitQuaternion::from_scaled_axis(turn);
+            self.pose.rotation = UnitQuaternion::new_normalize((turn * self.pose.rotation).into_inner());
+            self.angular = turn * self.angular;
+        }
+    }
+
     /// Checks a state that a world begins with.
     pub(super) fn validate(&self, field: &str) -> Result<(), ParameterError> {
         let all = |part: &str, of: &Vector3<f64>, range: Range| {
@@ -166,6 +186,57 @@ impl WorldBody {
         let inverse = |j: f64| if self.kind == Kind::Dynamic && j > 0.0 { 1.0 / j } else { 0.0 };
         let turn = state.pose.rotation.to_rotation_matrix();
         turn.matrix() * Matrix3::from_diagonal(&Vector3::from(self.inertia.map(inverse))) * turn.matrix().transpose()
+    }
+
+    /// Square root of the inverse of the inertia in the world.
+    pub(super) fn root_inverse_inertia(&self, state: &State) -> Matrix3<f64> {
+        let root = |j: f64| if self.kind == Kind::Dynamic && j > 0.0 { 1.0 / j.sqrt() } else { 0.0 };
+        let turn = state.pose.rotation.to_rotation_matrix();
+        turn.matrix() * Matrix3::from_diagonal(&Vector3::from(self.inertia.map(root))) * turn.matrix().transpose()
+    }
+
+    /// Energy of a change of the twist [J].
+    pub(super) fn kinetic(&self, state: &State, [v, w]: [Vector3<f64>; 2]) -> f64 {
+        let own = state.pose.rotation.inverse() * w;
+        0.5 * (self.mass * v.norm_squared() + Vector3::from(self.inertia).dot(&own.component_mul(&own)))
+    }
+
+    /// The angular velocity after `h` [s] without torques, in the world: Euler's equations by the implicit
+    /// midpoint rule in the frame of the body, which keeps the energy whatever the step. A body that does not
+    /// turn about one of its axes keeps its angular velocity.
+    pub(super) fn turned_freely(&self, state: &State, h: f64) -> Vector3<f64> {
+        let [x, y, z] = self.inertia;
+        if x == y && y == z || self.inertia.contains(&0.0) {
+            return state.angular;
+        }
+        let (k, first) =
+            (Vector3::new((z - y) / x, (x - z) / y, (y - x) / z), state.pose.rotation.inverse() * state.angular);
+        let mut w = first;
+        for _ in 0..20 {
+            let m = 0.5 * (first + w);
+            let missing = w - first + h * k.component_mul(&Vector3::new(m.y * m.z, m.z * m.x, m.x * m.y));
+            let half = 0.5 * h * k;
+            let slope = Matrix3::new(
+                1.0,
+                half.x * m.z,
+                half.x * m.y,
+                half.y * m.z,
+                1.0,
+                half.y * m.x,
+                half.z * m.y,
+                half.z * m.x,
+                1.0,
+            );
+            let Some(step) = slope.lu().solve(&missing) else { break };
+            w -= step;
+            if step.amax() <= 1e-15 * w.amax() {
+                break;
+            }
+        }
+        // Of a turn too fast for the step no root may be found: a body then keeps its angular velocity.
+        let energy = |w: &Vector3<f64>| Vector3::from(self.inertia).dot(&w.component_mul(w));
+        let (now, then) = (energy(&w), energy(&first));
+        state.pose.rotation * if (now - then).abs() <= 1e-9 * then { w } else { first }
     }
 
     /// Angular momentum about the centre of mass in the world [kg m^2/s].

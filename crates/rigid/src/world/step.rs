@@ -1,20 +1,31 @@
-//! One step: from the state at its beginning to the contact problem, and from its solution to the state at
+//! One step: from the state at its beginning to the contact problems, and from their solutions to the state at
 //! the end; `docs/model.md` (LCP 5) to (LCP 9).
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix3, Matrix3x6, Vector3};
 
 use super::collision::{Touch, touches};
-use super::{Failure, Kind, Pair, Stop, World, WorldContact};
-use crate::lcp::{ContactProblem, Impulses, Termination};
+use super::islands::{Members, islands};
+use super::{Axes, Failure, Kind, Pair, Stop, World, WorldContact};
+use crate::island::{Island, Link, Mode, Polygon, TOLERANCE};
+use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination, blocks};
 
 /// A step before its contacts are solved.
 pub(crate) struct Prepared {
     /// Velocities and angular velocities without contact impulses.
     free: Vec<[Vector3<f64>; 2]>,
-    /// Inverse masses and inertias in the world.
-    inverse: Vec<(f64, Matrix3<f64>)>,
+    /// Those before gravity and loads, which a free body would keep.
+    still: Vec<[Vector3<f64>; 2]>,
+    masses: Vec<Inverse>,
     frames: Vec<Frame>,
-    pub(crate) problem: ContactProblem,
+    islands: Vec<Members>,
+}
+
+/// Inverse mass and inertia in the world, and their roots; zeros of a body that forces do not move.
+struct Inverse {
+    mass: f64,
+    inertia: Matrix3<f64>,
+    root_mass: f64,
+    root_inertia: Matrix3<f64>,
 }
 
 /// A contact with its axes and its levers.
@@ -26,6 +37,26 @@ struct Frame {
     axes: [Vector3<f64>; 3],
     /// `r x axis` of both bodies.
     turns: [[Vector3<f64>; 3]; 2],
+    /// How far the bodies may approach [m]: the gap, or nothing.
+    closing: f64,
+    /// What the contact did in the step before, if it was there.
+    before: Option<(Mode, [f64; 3])>,
+}
+
+/// What was found for the contacts of an island.
+pub(crate) struct Answer {
+    /// Velocities and angular velocities that the impulses add to its bodies.
+    pub(crate) added: Vec<[Vector3<f64>; 2]>,
+    /// Impulses along normal and tangents [N s].
+    pub(crate) p: Vec<[f64; 3]>,
+    pub(crate) modes: Vec<Mode>,
+    pub(crate) residual: f64,
+    /// Whether that is the promised residual.
+    pub(crate) solved: bool,
+    /// Whether Lemke's method found it.
+    pub(crate) lemke: bool,
+    /// Whether a GPU has left it to the CPU.
+    pub(crate) on_cpu: bool,
 }
 
 /// Bodies that are nearer than this share of the distance they may approach in a step take part in the
@@ -33,6 +64,21 @@ struct Frame {
 const REACH: f64 = 1.5;
 /// The square of the sine of 26 degrees: below it, an axis is too near to the normal to give a tangent.
 const LEAST_TANGENT: f64 = 0.19;
+/// Most contacts of an island that is solved in single precision: larger ones take long, and one round of them
+/// more turns of its loops than llvmpipe allows.
+pub(crate) const MOST_IN_SINGLE: usize = 16;
+/// How often a step is halved that has no answer as a whole.
+const MOST_HALVINGS: u32 = 4;
+/// Bodies are at rest below this share of the velocity that loads give them in a step [-].
+const STILL: f64 = 1e-3;
+/// Gaps and overlaps below this share of a body's size are none [-], and below this length [m]: what rounding
+/// makes of four corners in a plane would else be a contact that lifts off.
+const TOUCHING: (f64, f64) = (1e-9, 1e-12);
+/// Residual [-] with which bodies are parted.
+const PARTED: f64 = 1e-6;
+/// Bodies that begin in overlap part by so many of their sizes in a second [1/s]; where none has a size, so fast
+/// [m/s].
+const PARTING: (f64, f64) = (1.0, 0.1);
 
 impl World {
     /// What contacts are to be solved in a step of `h` [s]; none of a world that has failed.
@@ -40,21 +86,35 @@ impl World {
         if self.failure.is_some() {
             return None;
         }
-        let (mut free, mut inverse) = (Vec::new(), Vec::new());
+        let (mut free, mut still, mut masses) = (Vec::new(), Vec::new(), Vec::new());
         for (body, state) in self.bodies.iter().zip(&self.states) {
-            let (m, j) = (body.inverse_mass(), body.inverse_inertia(state));
+            let inverse = Inverse {
+                mass: body.inverse_mass(),
+                inertia: body.inverse_inertia(state),
+                root_mass: body.inverse_mass().sqrt(),
+                root_inertia: body.root_inverse_inertia(state),
+            };
             let at = |signals: &[bristle::schedule::Signal; 3]| Vector3::from_fn(|c, _| signals[c].value(self.time));
             let (mut v, mut w) = (state.velocity, state.angular);
             if body.kind == Kind::Dynamic {
-                v += h * (Vector3::from(self.gravity) + m * at(&body.force));
-                w += h * (j * (at(&body.torque) - state.angular.cross(&body.spin(state))));
+                w = body.turned_freely(state, h);
+                still.push([v, w]);
+                v += h * (Vector3::from(self.gravity) + inverse.mass * at(&body.force));
+                w += h * (inverse.inertia * at(&body.torque));
+            } else {
+                still.push([v, w]);
             }
             free.push([v, w]);
-            inverse.push((m, j));
+            masses.push(inverse);
         }
         let frames = self.frames(h, &free);
-        let problem = self.problem(h, &free, &inverse, &frames);
-        Some(Prepared { free, inverse, frames, problem })
+        if self.time == 0.0 {
+            self.find_overlaps(&frames);
+        }
+        let moved = |i: usize| (self.bodies[i].kind == Kind::Dynamic).then_some(i);
+        let ends: Vec<_> = frames.iter().map(|f| f.bodies.map(moved)).collect();
+        let islands = islands(self.bodies.len(), &ends);
+        Some(Prepared { free, still, masses, frames, islands })
     }
 
     /// The contacts that may close in a step.
@@ -69,7 +129,10 @@ impl World {
             for touch in &found {
                 let normal = touch.normal;
                 let tangent = |axis: Vector3<f64>| axis - normal * normal.dot(&axis);
-                let along = |axis| tangent(self.states[bodies[0]].pose.rotation * axis);
+                let along = |axis| match self.axes {
+                    Axes::World => tangent(axis),
+                    Axes::Body => tangent(self.states[bodies[0]].pose.rotation * axis),
+                };
                 let mut t = along(Vector3::x());
                 if t.norm_squared() < LEAST_TANGENT {
                     t = along(Vector3::y());
@@ -78,86 +141,64 @@ impl World {
                 let axes = [normal, t, normal.cross(&t)];
                 let lever = |k: usize| touch.points[k].coords - self.states[bodies[k]].pose.translation.vector;
                 let turns = [0, 1].map(|k| axes.map(|axis| lever(k).cross(&axis)));
-                out.push(Frame { pair: index, touch: *touch, bodies: *bodies, axes, turns });
+                let before = self.contacts.iter().find(|c| c.pair == index && c.feature == touch.feature);
+                let before = before.map(|c| (c.mode, c.impulse));
+                let closing = if touch.gap > self.touching(index) { touch.gap } else { 0.0 };
+                out.push(Frame { pair: index, touch: *touch, bodies: *bodies, axes, turns, closing, before });
             }
         }
         out
     }
 
-    /// `W`, `b` and the start, (LCP 9).
-    fn problem(
-        &self,
-        h: f64,
-        free: &[[Vector3<f64>; 2]],
-        inverse: &[(f64, Matrix3<f64>)],
-        frames: &[Frame],
-    ) -> ContactProblem {
-        let n = frames.len();
-        let mut w = vec![0.0; 9 * n * n];
-        let mut b = vec![0.0; 3 * n];
-        let mut start = vec![[0.0; 3]; n];
-        for (i, f) in frames.iter().enumerate() {
-            for r in 0..3 {
-                let speed = |k: usize| f.axes[r].dot(&free[f.bodies[k]][0]) + f.turns[k][r].dot(&free[f.bodies[k]][1]);
-                b[3 * i + r] = speed(1) - speed(0) + if r == 0 { f.touch.gap / h } else { 0.0 };
-            }
-            for (j, g) in frames.iter().enumerate() {
-                for (k, l) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().filter(|(k, l)| f.bodies[*k] == g.bodies[*l])
-                {
-                    let (m, inertia) = &inverse[f.bodies[k]];
-                    let sign = if k == l { 1.0 } else { -1.0 };
-                    for r in 0..3 {
-                        for c in 0..3 {
-                            let moved = m * f.axes[r].dot(&g.axes[c]) + f.turns[k][r].dot(&(inertia * g.turns[l][c]));
-                            w[(3 * i + r) * 3 * n + 3 * j + c] += sign * moved;
-                        }
-                    }
-                }
-            }
-            let before = self.contacts.iter().find(|c| c.pair == f.pair && c.feature == f.touch.feature);
-            start[i] = before.map_or([0.0; 3], |c| c.impulse);
-        }
-        let mu = frames.iter().map(|f| self.pairs[f.pair].mu).collect();
-        ContactProblem { w, b, mu, directions: self.directions, start }
+    /// Takes a step of `h` \[s\] with the answers to all islands; in two halves, and these in halves, if there is
+    /// no answer to one of them.
+    pub(crate) fn apply(&mut self, h: f64, prepared: &Prepared, answers: &[Answer]) {
+        self.apply_part(h, prepared, answers, 0);
+        self.steps += 1;
     }
 
-    /// Takes the step with these impulses.
-    pub(crate) fn apply(&mut self, h: f64, prepared: Prepared, found: &Impulses) {
-        if found.termination != Termination::Solved {
-            let moved = |i: &usize| self.bodies[*i].kind == Kind::Dynamic;
-            let mut bodies: Vec<usize> = prepared.frames.iter().flat_map(|f| f.bodies).filter(moved).collect();
-            bodies.sort_unstable();
-            bodies.dedup();
-            return self.fail(Failure::Unsolved { residual: found.residual }, bodies);
-        }
-        let Prepared { mut free, inverse, frames, .. } = prepared;
-        self.contacts.clear();
-        for (f, p) in frames.iter().zip(&found.p) {
-            for (k, sign) in [(0, -1.0), (1, 1.0)] {
-                let (m, inertia) = &inverse[f.bodies[k]];
-                let sum = |of: &[Vector3<f64>; 3]| sign * (of[0] * p[0] + of[1] * p[1] + of[2] * p[2]);
-                free[f.bodies[k]][0] += *m * sum(&f.axes);
-                free[f.bodies[k]][1] += inertia * sum(&f.turns[k]);
+    /// A part of a step that was halved so many times.
+    fn apply_part(&mut self, h: f64, prepared: &Prepared, answers: &[Answer], halvings: u32) {
+        let unsolved = prepared.islands.iter().zip(answers).find(|(_, answer)| !answer.solved);
+        if let Some((island, answer)) = unsolved {
+            if halvings == MOST_HALVINGS {
+                let mut bodies = island.bodies.clone();
+                bodies.sort_unstable();
+                return self.fail(Failure::Unsolved { residual: answer.residual }, bodies);
             }
-            let [n, t, o] = f.axes;
-            self.contacts.push(WorldContact {
-                pair: f.pair,
-                point: f.touch.points[1],
-                normal: n,
-                gap: f.touch.gap,
-                force: (n * p[0] + t * p[1] + o * p[2]) / h,
-                feature: f.touch.feature,
-                impulse: *p,
-            });
+            self.halved += u64::from(halvings == 0);
+            for _ in 0..2 {
+                let Some(prepared) = self.prepare(0.5 * h) else { return };
+                let answers: Vec<Answer> =
+                    (0..prepared.islands.len()).map(|k| prepared.solve_island(self, 0.5 * h, k)).collect();
+                self.apply_part(0.5 * h, &prepared, &answers, halvings + 1);
+            }
+            return;
         }
-        for (state, [v, w]) in self.states.iter_mut().zip(free) {
+        let mut twists = prepared.free.clone();
+        self.contacts.clear();
+        self.contacts.resize_with(prepared.frames.len(), Default::default);
+        for (island, answer) in prepared.islands.iter().zip(answers) {
+            for (body, added) in island.bodies.iter().zip(&answer.added) {
+                twists[*body][0] += added[0];
+                twists[*body][1] += added[1];
+            }
+            for ((k, p), mode) in island.contacts.iter().zip(&answer.p).zip(&answer.modes) {
+                self.contacts[*k] = prepared.frames[*k].solved(h, *p, *mode);
+            }
+            self.by_lemke += u64::from(answer.lemke);
+            self.on_cpu += u64::from(answer.on_cpu && island.contacts.len() > MOST_IN_SINGLE);
+            self.residual = self.residual.max(answer.residual);
+        }
+        let shifts = self.part(h, prepared, answers, &twists);
+        for (k, (state, [v, w])) in self.states.iter_mut().zip(twists).enumerate() {
             (state.velocity, state.angular) = (v, w);
             state.advance(h);
+            if let Some([x, turn]) = shifts.get(k) {
+                state.shift(*x, *turn);
+            }
         }
         self.time += h;
-        self.steps += 1;
-        self.by_lemke += u64::from(found.lemke);
-        self.residual = self.residual.max(found.residual);
         let lost: Vec<usize> = (0..self.states.len()).filter(|i| !self.states[*i].is_finite()).collect();
         if !lost.is_empty() {
             self.fail(Failure::NotFinite, lost);
@@ -172,6 +213,271 @@ impl World {
             state.pose.translation.vector.fill(f64::NAN);
             state.velocity.fill(f64::NAN);
             state.angular.fill(f64::NAN);
+        }
+    }
+
+    /// The size by which the overlap of a pair is measured [m]: the shortest side of a box, the diameter of a
+    /// sphere, the smaller of both bodies; none of points and planes.
+    pub(super) fn size(&self, pair: usize) -> Option<f64> {
+        let sizes = self.pairs[pair].bodies.map(|i| self.bodies[i].shape.shortest());
+        sizes.into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Below this gap bodies touch, and below minus that they overlap [m].
+    fn touching(&self, pair: usize) -> f64 {
+        let (share, length) = TOUCHING;
+        (share * self.size(pair).unwrap_or(0.0)).max(length)
+    }
+
+    /// Whether a contact is an overlap.
+    fn overlaps(&self, frame: &Frame) -> bool {
+        frame.touch.gap < -self.touching(frame.pair)
+    }
+
+    /// Marks the pairs that overlap.
+    fn find_overlaps(&mut self, frames: &[Frame]) {
+        let mut parting = vec![false; self.pairs.len()];
+        frames.iter().filter(|f| self.overlaps(f)).for_each(|f| parting[f.pair] = true);
+        self.parting = parting;
+    }
+
+    /// Displacements and turns that part bodies which overlap, beside what their velocities do; they do not
+    /// become velocities.
+    ///
+    /// They are the shortest in the metric of the masses that open each overlap, and close no other contact.
+    /// Bodies that began in overlap part at a bounded speed, whatever that lifts. What is overlap by the error
+    /// of a step is parted as far as the energy allows that the step has taken, so that the sum never grows.
+    fn part(
+        &mut self,
+        h: f64,
+        prepared: &Prepared,
+        answers: &[Answer],
+        twists: &[[Vector3<f64>; 2]],
+    ) -> Vec<[Vector3<f64>; 2]> {
+        let mut shifts = Vec::new();
+        let mut still_parting = vec![false; self.parting.len()];
+        for (island, answer) in prepared.islands.iter().zip(answers) {
+            let frames = || island.contacts.iter().map(|k| &prepared.frames[*k]);
+            if !frames().any(|f| self.overlaps(f)) {
+                continue;
+            }
+            let mut began = false;
+            let links = frames().map(|frame| {
+                let mut link = prepared.link(frame, island, h, 0.0);
+                let u = frame.velocity(twists);
+                let mut gap = frame.touch.gap + h * u.x;
+                if self.overlaps(frame) && self.parting[frame.pair] {
+                    (began, still_parting[frame.pair]) = (true, true);
+                    let most = self.size(frame.pair).map_or(PARTING.1, |size| PARTING.0 * size) * h;
+                    gap = gap.max(-most);
+                }
+                link.b = Vector3::new(gap, 0.0, 0.0);
+                link.before = None;
+                link
+            });
+            let links: Vec<Link> = links.collect();
+            let polygon = Polygon::new(4);
+            let found = Island::new(island.bodies.len(), links, &polygon, PARTED).solve();
+            let moved = prepared.added(island, &found.x);
+            let lifted: f64 = island
+                .bodies
+                .iter()
+                .zip(&moved)
+                .map(|(body, [x, _])| -self.bodies[*body].mass * Vector3::from(self.gravity).dot(x))
+                .sum();
+            let taken = if began { f64::INFINITY } else { prepared.taken(self, island, answer, twists) };
+            let share = if lifted > taken { taken / lifted } else { 1.0 };
+            shifts.resize(self.bodies.len(), [Vector3::zeros(); 2]);
+            for (body, [x, turn]) in island.bodies.iter().zip(moved) {
+                shifts[*body] = [share * x, share * turn];
+            }
+        }
+        self.parting = still_parting;
+        shifts
+    }
+}
+
+impl Prepared {
+    /// Number of islands.
+    pub(crate) const fn islands(&self) -> usize {
+        self.islands.len()
+    }
+
+    /// The answer to one island in double precision. What the solver of islands does not solve is left to
+    /// [`blocks`](crate::lcp::blocks), and to Lemke's method.
+    pub(crate) fn solve_island(&self, world: &World, h: f64, k: usize) -> Answer {
+        let island = &self.islands[k];
+        let polygon = Polygon::new(world.directions);
+        let links = island.contacts.iter().map(|k| {
+            let frame = &self.frames[*k];
+            self.link(frame, island, h, world.pairs[frame.pair].mu)
+        });
+        let found = Island::new(island.bodies.len(), links.collect(), &polygon, TOLERANCE).solve();
+        let solved = found.residual <= TOLERANCE;
+        if !solved && found.p.len() <= MOST_CONTACTS {
+            let other = blocks::solve::<f64>(&self.problem(world, h, k));
+            if other.residual <= TOLERANCE {
+                return Answer { lemke: true, ..self.answer(k, other) };
+            }
+        }
+        Answer {
+            added: self.added(island, &found.x),
+            p: found.p,
+            modes: found.modes,
+            residual: found.residual,
+            solved,
+            lemke: false,
+            on_cpu: false,
+        }
+    }
+
+    /// The answer that impulses give if they have the promised residual, else that of the solver of islands.
+    pub(crate) fn checked(&self, world: &World, h: f64, k: usize, found: Impulses) -> Answer {
+        let answer = self.answer(k, found);
+        if answer.solved { answer } else { self.solve_island(world, h, k) }
+    }
+
+    /// Whether an island is for the solver of islands in double precision, whatever the engine: it has more than
+    /// [`MOST_IN_SINGLE`] contacts, or it is at rest, which single precision does not keep, and for which the
+    /// modes of the step before are right.
+    pub(crate) fn is_for_double(&self, world: &World, k: usize) -> bool {
+        let island = &self.islands[k];
+        if island.contacts.len() > MOST_IN_SINGLE {
+            return true;
+        }
+        let (mut before, mut pulled) = (0.0f64, 0.0f64);
+        for body in &island.bodies {
+            let radius = world.bodies[*body].shape.radius();
+            let size = |v: Vector3<f64>, w: Vector3<f64>| v.norm() + radius * w.norm();
+            let ([v, w], [fv, fw]) = (self.still[*body], self.free[*body]);
+            before = before.max(size(v, w));
+            pulled = pulled.max(size(fv - v, fw - w));
+        }
+        before < STILL * pulled
+    }
+
+    /// The answer that impulses give.
+    pub(crate) fn answer(&self, k: usize, found: Impulses) -> Answer {
+        let island = &self.islands[k];
+        let mut added = vec![[Vector3::zeros(); 2]; island.bodies.len()];
+        for (f, p) in island.contacts.iter().map(|k| &self.frames[*k]).zip(&found.p) {
+            for (body, axes, turns, sign) in
+                [(f.bodies[0], &f.axes, &f.turns[0], -1.0), (f.bodies[1], &f.axes, &f.turns[1], 1.0)]
+            {
+                let Some(place) = island.bodies.iter().position(|other| *other == body) else { continue };
+                let sum = |of: &[Vector3<f64>; 3]| sign * (of[0] * p[0] + of[1] * p[1] + of[2] * p[2]);
+                added[place][0] += self.masses[body].mass * sum(axes);
+                added[place][1] += self.masses[body].inertia * sum(turns);
+            }
+        }
+        Answer {
+            added,
+            modes: vec![Mode::default(); found.p.len()],
+            residual: found.residual,
+            solved: found.termination == Termination::Solved,
+            lemke: found.lemke,
+            on_cpu: false,
+            p: found.p,
+        }
+    }
+
+    /// Velocities of bodies from the scaled ones.
+    fn added(&self, island: &Members, x: &[nalgebra::Vector6<f64>]) -> Vec<[Vector3<f64>; 2]> {
+        let of = |(body, x): (&usize, &nalgebra::Vector6<f64>)| {
+            let inverse = &self.masses[*body];
+            let (v, w) = (x.fixed_rows::<3>(0), x.fixed_rows::<3>(3));
+            [inverse.root_mass * v, inverse.root_inertia * w]
+        };
+        island.bodies.iter().zip(x).map(of).collect()
+    }
+
+    /// A contact for the solver of islands.
+    fn link(&self, frame: &Frame, island: &Members, h: f64, mu: f64) -> Link {
+        let mut bodies = [None; 2];
+        let mut jacobian = [Matrix3x6::zeros(); 2];
+        for (k, sign) in [(0, -1.0), (1, 1.0)] {
+            bodies[k] = island.bodies.iter().position(|other| *other == frame.bodies[k]);
+            let inverse = &self.masses[frame.bodies[k]];
+            for r in 0..3 {
+                let (v, w) =
+                    (sign * inverse.root_mass * frame.axes[r], sign * inverse.root_inertia * frame.turns[k][r]);
+                jacobian[k].fixed_view_mut::<1, 3>(r, 0).copy_from(&v.transpose());
+                jacobian[k].fixed_view_mut::<1, 3>(r, 3).copy_from(&w.transpose());
+            }
+        }
+        let mut b = frame.velocity(&self.free);
+        b.x += frame.closing / h;
+        Link { bodies, jacobian, b, mu, before: frame.before.map(|(mode, _)| mode) }
+    }
+
+    /// `W`, `b` and the start of an island, (LCP 9).
+    pub(crate) fn problem(&self, world: &World, h: f64, k: usize) -> ContactProblem {
+        let island = &self.islands[k];
+        let frames: Vec<&Frame> = island.contacts.iter().map(|k| &self.frames[*k]).collect();
+        let n = frames.len();
+        let mut w = vec![0.0; 9 * n * n];
+        let mut b = vec![0.0; 3 * n];
+        for (i, f) in frames.iter().enumerate() {
+            let mut own = f.velocity(&self.free);
+            own.x += f.closing / h;
+            b[3 * i..3 * i + 3].copy_from_slice(own.as_slice());
+            for (j, g) in frames.iter().enumerate() {
+                for (k, l) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().filter(|(k, l)| f.bodies[*k] == g.bodies[*l])
+                {
+                    let Inverse { mass, inertia, .. } = &self.masses[f.bodies[k]];
+                    let sign = if k == l { 1.0 } else { -1.0 };
+                    for r in 0..3 {
+                        for c in 0..3 {
+                            let moved =
+                                mass * f.axes[r].dot(&g.axes[c]) + f.turns[k][r].dot(&(inertia * g.turns[l][c]));
+                            w[(3 * i + r) * 3 * n + 3 * j + c] += sign * moved;
+                        }
+                    }
+                }
+            }
+        }
+        let start = frames.iter().map(|f| f.before.map_or([0.0; 3], |(_, p)| p)).collect();
+        let mu = frames.iter().map(|f| world.pairs[f.pair].mu).collect();
+        ContactProblem { w, b, mu, directions: world.directions, start }
+    }
+
+    /// The energy that a step takes from an island: that of an impact in which velocities change as they do,
+    /// `1/2 |v' - v|^2` in the metric of the masses, and the work of the contacts.
+    fn taken(&self, world: &World, island: &Members, answer: &Answer, twists: &[[Vector3<f64>; 2]]) -> f64 {
+        let mut taken = 0.0;
+        for body in &island.bodies {
+            let change = [0, 1].map(|c| twists[*body][c] - self.still[*body][c]);
+            taken += world.bodies[*body].kinetic(&world.states[*body], change);
+        }
+        for (k, p) in island.contacts.iter().zip(&answer.p) {
+            taken -= self.frames[*k].velocity(twists).dot(&Vector3::from(*p));
+        }
+        taken.max(0.0)
+    }
+}
+
+impl Frame {
+    /// Velocity of the second body against the first, along normal and tangents.
+    fn velocity(&self, twists: &[[Vector3<f64>; 2]]) -> Vector3<f64> {
+        let of = |k: usize, r: usize| {
+            let [v, w] = &twists[self.bodies[k]];
+            self.axes[r].dot(v) + self.turns[k][r].dot(w)
+        };
+        Vector3::from_fn(|r, _| of(1, r) - of(0, r))
+    }
+
+    /// The contact with its impulse.
+    fn solved(&self, h: f64, p: [f64; 3], mode: Mode) -> WorldContact {
+        let [n, t, o] = self.axes;
+        WorldContact {
+            pair: self.pair,
+            point: self.touch.points[1],
+            normal: n,
+            gap: self.touch.gap,
+            force: (n * p[0] + t * p[1] + o * p[2]) / h,
+            feature: self.touch.feature,
+            impulse: p,
+            mode,
         }
     }
 }

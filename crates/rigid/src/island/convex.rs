@@ -1,0 +1,107 @@
+//! The convex problem: friction dissipates as much as it can, and so does the normal impulse of a contact that
+//! slides, which therefore lifts off with `mu` times its sliding speed.
+//!
+//! Its motion is unique, it does not depend on the order of anything, and it is rest if there are impulses
+//! within the cones that keep the bodies at rest. Lifts `s` that are given to the contacts take the lifting
+//! off back: with `s = mu |u_t|`, the problem is that of Coulomb's law (De Saxce and Feng 1998; Acary, Cadoux,
+//! Lemarechal and Malick 2011). Each problem is solved by the proximal method of multipliers, whose inner
+//! problem is piecewise quadratic in the velocities.
+
+use nalgebra::{Vector3, Vector6};
+
+use super::{Island, Mode, Motion};
+
+/// Compliance of a contact [-]: of the method of multipliers, which takes it back.
+const COMPLIANCE: f64 = 1e-7;
+/// Most convex problems of one step.
+const MOST_ROUNDS: usize = 40;
+/// Most Newton steps of an inner problem.
+const MOST_STEPS: usize = 60;
+
+impl Island<'_> {
+    /// Solves convex problems until one gives a solution.
+    pub(super) fn by_convex_problems(&mut self, best: &mut Option<(f64, Motion)>) {
+        let n = self.links.len();
+        let (mut x, mut p) = (vec![Vector6::zeros(); self.bodies], vec![Vector3::zeros(); n]);
+        let mut lift = vec![0.0; n];
+        let mut tried: Vec<Mode> = Vec::new();
+        for _ in 0..MOST_ROUNDS {
+            let modes = self.minimise(&lift, &mut x, &mut p);
+            if modes != tried {
+                self.by_modes(modes.clone(), &p, best);
+                tried = modes;
+            } else {
+                self.take(x.clone(), best);
+            }
+            if self.is_solved(best) {
+                return;
+            }
+            for (link, lift) in self.links.iter().zip(&mut lift) {
+                let u = self.velocity(link, &x);
+                *lift = link.mu * self.polygon.support([u.y, u.z]);
+            }
+        }
+    }
+
+    /// One step of the method of multipliers from the impulses `p`, which become those of the next: the
+    /// minimum of `1/2 |x|^2 + e/2 sum |p(x)|^2` with `p(x)` the impulse of the cone nearest to
+    /// `p - (u + lift n) / e`.
+    fn minimise(&mut self, lift: &[f64], x: &mut Vec<Vector6<f64>>, p: &mut Vec<Vector3<f64>>) -> Vec<Mode> {
+        let from = p.clone();
+        let mut modes = vec![Mode::Separate; self.links.len()];
+        let mut slope = self.slope(lift, &from, x, p, &mut modes);
+        for _ in 0..MOST_STEPS {
+            let size = slope.iter().map(Vector6::amax).fold(0.0, f64::max);
+            if !(size > 1e-15) {
+                break;
+            }
+            let polygon = self.polygon;
+            let chosen = modes.clone();
+            if !self.factorise(1.0, |i, link| polygon.projector(link.mu, chosen[i]) / COMPLIANCE) {
+                break;
+            }
+            let step = self.solved(&slope);
+            // The slope along the step grows; its zero is sought between none of it and all of it.
+            let (mut low, mut high, mut t) = (0.0, 1.0, 1.0);
+            let first: f64 = slope.iter().zip(&step).map(|(s, d)| s.dot(d)).sum();
+            let origin = x.clone();
+            for _ in 0..30 {
+                x.iter_mut().zip(origin.iter().zip(&step)).for_each(|(x, (o, d))| *x = o - t * d);
+                slope = self.slope(lift, &from, x, p, &mut modes);
+                let now: f64 = slope.iter().zip(&step).map(|(s, d)| s.dot(d)).sum();
+                if now >= -0.1 * first {
+                    if now <= 0.5 * first || high - low < 1e-9 {
+                        break;
+                    }
+                    if t == 1.0 {
+                        break;
+                    }
+                    low = t;
+                } else {
+                    high = t;
+                }
+                t = 0.5 * (low + high);
+            }
+            if t == 1.0 && modes == chosen {
+                break;
+            }
+        }
+        modes
+    }
+
+    /// The derivative of what is minimised, with the impulses and modes at `x`.
+    fn slope(
+        &self,
+        lift: &[f64],
+        from: &[Vector3<f64>],
+        x: &[Vector6<f64>],
+        p: &mut [Vector3<f64>],
+        modes: &mut [Mode],
+    ) -> Vec<Vector6<f64>> {
+        for (i, link) in self.links.iter().enumerate() {
+            let u = self.velocity(link, x) + Vector3::new(lift[i], 0.0, 0.0);
+            (p[i], modes[i]) = self.polygon.nearest(link.mu, from[i] - u / COMPLIANCE);
+        }
+        self.gathered(p).iter().zip(x).map(|(g, x)| x - g).collect()
+    }
+}

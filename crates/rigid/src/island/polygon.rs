@@ -1,0 +1,187 @@
+//! The friction cone of a contact: impulses `(p_n, p_t, p_o)` whose friction lies in `mu p_n` times a polygon.
+
+use nalgebra::{Matrix3, Vector3};
+
+/// The part of its cone on which an impulse lies, and with it what the contact does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The tip: no impulse; the contact separates.
+    #[default]
+    Separate,
+    /// The inside: no velocity.
+    Stick,
+    /// An edge of the cone: it slides against this direction.
+    Along(u8),
+    /// A face of the cone, between this direction and the next: it slides against none of its own, but does
+    /// not along the side of the polygon.
+    Between(u8),
+}
+
+/// The directions of a polygon, and of its sides.
+pub(crate) struct Polygon {
+    corners: Vec<[f64; 2]>,
+    /// Unit vectors: the middle of a side, and along the side.
+    middles: Vec<[f64; 2]>,
+    sides: Vec<[f64; 2]>,
+    /// Cosine of half the angle between two directions.
+    cosine: f64,
+}
+
+impl Polygon {
+    /// With so many corners, evenly spaced from the first tangent on.
+    pub(crate) fn new(directions: usize) -> Self {
+        let step = std::f64::consts::TAU / directions as f64;
+        let at = |angle: f64| [angle.cos(), angle.sin()];
+        let all = |shift: f64| (0..directions).map(|j| at((j as f64 + shift) * step)).collect::<Vec<_>>();
+        let middles = all(0.5);
+        let sides = middles.iter().map(|[x, y]| [-y, *x]).collect();
+        Self { corners: all(0.0), middles, sides, cosine: (0.5 * step).cos() }
+    }
+
+    /// Number of directions.
+    fn count(&self) -> usize {
+        self.corners.len()
+    }
+
+    /// The directions.
+    pub(crate) fn corners(&self) -> &[[f64; 2]] {
+        &self.corners
+    }
+
+    /// The two directions between which a vector lies: the first of them.
+    pub(crate) fn sector(&self, t: [f64; 2]) -> usize {
+        let angle = t[1].atan2(t[0]).rem_euclid(std::f64::consts::TAU);
+        let step = std::f64::consts::TAU / self.count() as f64;
+        ((angle / step) as usize).min(self.count() - 1)
+    }
+
+    fn corner(&self, j: usize) -> [f64; 2] {
+        self.corners[j % self.count()]
+    }
+
+    /// The least `s` for which all `d_j t + s >= 0`.
+    pub(crate) fn support(&self, t: [f64; 2]) -> f64 {
+        self.corners.iter().map(|d| -(d[0] * t[0] + d[1] * t[1])).fold(0.0, f64::max)
+    }
+
+    /// The impulse of the cone that is nearest to `q`, and where on the cone it lies.
+    pub(crate) fn nearest(&self, mu: f64, q: Vector3<f64>) -> (Vector3<f64>, Mode) {
+        let nothing = (Vector3::zeros(), Mode::Separate);
+        if !(mu > 0.0) {
+            return if q.x > 0.0 { (Vector3::new(q.x, 0.0, 0.0), Mode::Along(0)) } else { nothing };
+        }
+        let j = self.sector([q.y, q.z]);
+        let (m, g) = (self.middles[j], self.sides[j]);
+        let (along, across) = (q.y * m[0] + q.z * m[1], q.y * g[0] + q.z * g[1]);
+        // The outward normal of the face is (-mu cos, m), not of unit length.
+        let slope = mu * self.cosine;
+        let over = along - slope * q.x;
+        if over <= 0.0 {
+            return if q.x > 0.0 { (q, Mode::Stick) } else { nothing };
+        }
+        let shift = over / (1.0 + slope * slope);
+        let pn = q.x + slope * shift;
+        if pn > 0.0 && across.abs() <= mu * pn * (1.0 - self.cosine * self.cosine).sqrt() {
+            let t = slope * pn;
+            return (Vector3::new(pn, t * m[0] + across * g[0], t * m[1] + across * g[1]), Mode::Between(j as u8));
+        }
+        let corner = if across > 0.0 { (j + 1) % self.count() } else { j };
+        let d = self.corner(corner);
+        let share = (q.x + mu * (q.y * d[0] + q.z * d[1])) / (1.0 + mu * mu);
+        if share > 0.0 {
+            return (share * Vector3::new(1.0, mu * d[0], mu * d[1]), Mode::Along(corner as u8));
+        }
+        nothing
+    }
+
+    /// What a contact does whose normal impulse is that of `q`, and whose friction the nearest to that of `q`
+    /// that the normal impulse allows.
+    pub(crate) fn nearest_friction(&self, mu: f64, q: Vector3<f64>) -> Mode {
+        if !(q.x > 0.0) {
+            return Mode::Separate;
+        }
+        if !(mu > 0.0) {
+            return Mode::Along(0);
+        }
+        let j = self.sector([q.y, q.z]);
+        let (m, g) = (self.middles[j], self.sides[j]);
+        let (along, across) = (q.y * m[0] + q.z * m[1], q.y * g[0] + q.z * g[1]);
+        if along <= mu * q.x * self.cosine {
+            Mode::Stick
+        } else if across.abs() < mu * q.x * (1.0 - self.cosine * self.cosine).sqrt() {
+            Mode::Between(j as u8)
+        } else {
+            Mode::Along(((j + usize::from(across > 0.0)) % self.count()) as u8)
+        }
+    }
+
+    /// The impulse nearest to `q` of those that lie on this part of the cone or on its border; for
+    /// [`Mode::Stick`] that is the whole cone.
+    pub(crate) fn nearest_on(&self, mu: f64, part: Mode, q: Vector3<f64>) -> (Vector3<f64>, Mode) {
+        let on_edge = |j: usize| {
+            let d = self.corner(j);
+            let share = (q.x + mu * (q.y * d[0] + q.z * d[1])) / (1.0 + mu * mu);
+            (share > 0.0)
+                .then(|| (share * Vector3::new(1.0, mu * d[0], mu * d[1]), Mode::Along((j % self.count()) as u8)))
+        };
+        let nothing = (Vector3::zeros(), Mode::Separate);
+        match part {
+            Mode::Separate => nothing,
+            Mode::Stick => self.nearest(mu, q),
+            Mode::Along(j) => on_edge(j.into()).unwrap_or(nothing),
+            Mode::Between(j) => {
+                let p = self.projector(mu, part) * q;
+                let (g, sine) = (self.sides[usize::from(j)], (1.0 - self.cosine * self.cosine).sqrt());
+                let across = p.y * g[0] + p.z * g[1];
+                if p.x > 0.0 && across.abs() <= mu * p.x * sine {
+                    return (p, part);
+                }
+                on_edge(usize::from(j) + usize::from(across > 0.0)).unwrap_or(nothing)
+            }
+        }
+    }
+
+    /// `P`, the derivative of [`Polygon::nearest`]: the projection on what a part of the cone spans.
+    pub(crate) fn projector(&self, mu: f64, mode: Mode) -> Matrix3<f64> {
+        match mode {
+            Mode::Separate => Matrix3::zeros(),
+            Mode::Stick => Matrix3::identity(),
+            Mode::Along(j) => {
+                let d = self.corner(j.into());
+                let r = Vector3::new(1.0, mu * d[0], mu * d[1]);
+                r * r.transpose() / (1.0 + mu * mu)
+            }
+            Mode::Between(j) => {
+                let m = self.middles[usize::from(j)];
+                let slope = mu * self.cosine;
+                let n = Vector3::new(-slope, m[0], m[1]);
+                Matrix3::identity() - n * n.transpose() / (1.0 + slope * slope)
+            }
+        }
+    }
+
+    /// `F`, the impulses that a contact may have in a mode, and `T`, the directions in which it then has no
+    /// velocity; a column each, zeros where there are fewer.
+    pub(crate) fn span(&self, mu: f64, mode: Mode) -> [Matrix3<f64>; 2] {
+        let zero = Vector3::zeros();
+        let of = |j: u8| {
+            let d = self.corner(j.into());
+            Vector3::new(1.0, mu * d[0], mu * d[1])
+        };
+        match mode {
+            Mode::Separate => [Matrix3::zeros(); 2],
+            Mode::Stick => [Matrix3::identity(); 2],
+            Mode::Along(j) => {
+                [Matrix3::from_columns(&[of(j), zero, zero]), Matrix3::from_columns(&[Vector3::x(), zero, zero])]
+            }
+            Mode::Between(j) => {
+                let g = self.sides[usize::from(j)];
+                let g = Vector3::new(0.0, g[0], g[1]);
+                let m = self.middles[usize::from(j)];
+                let slope = mu * self.cosine;
+                let f = Vector3::new(1.0, slope * m[0], slope * m[1]);
+                [Matrix3::from_columns(&[f, g, zero]), Matrix3::from_columns(&[Vector3::x(), g, zero])]
+            }
+        }
+    }
+}

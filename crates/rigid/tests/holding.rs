@@ -1,0 +1,380 @@
+//! Worlds that people build first: stacks, tables, grips, heaps. They rest where rest is possible, and lose
+//! energy where they move.
+
+use std::f64::consts::TAU;
+
+use bristle::random::Draw;
+use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
+use nalgebra::{UnitQuaternion, Vector3};
+
+const G: f64 = 9.81;
+
+fn on_table() -> World {
+    let mut world = World::new(8);
+    world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+    world
+}
+
+fn uniform(draw: Draw, name: &str, low: f64, high: f64) -> f64 {
+    low + (high - low) * draw.uniform(name)
+}
+
+/// The force of a pair on its second body.
+fn force(world: &World, pair: usize) -> Vector3<f64> {
+    world.contacts().iter().filter(|c| c.pair == pair).map(|c| c.force).sum()
+}
+
+/// A tower of cubes of this side, displaced and turned by a share of it.
+fn tower(cubes: usize, side: f64, masses: impl Fn(usize) -> f64, displaced: impl Fn(usize) -> [f64; 3]) -> World {
+    let mut world = on_table();
+    for k in 0..cubes {
+        let [x, y, turn] = displaced(k);
+        let mut state = State::at(x * side, y * side, (k as f64 + 0.5) * side);
+        state.pose.rotation = UnitQuaternion::from_scaled_axis(Vector3::new(0.0, 0.0, turn));
+        let body = world.add(WorldBody::solid(masses(k), WorldShape::Box([0.5 * side; 3])), state);
+        world.pairs.push(Pair { bodies: [body - 1, body], mu: 0.5 });
+    }
+    world
+}
+
+/// The largest displacement of a point of a body, about, over `side`.
+fn moved(before: &World, after: &World, side: f64) -> f64 {
+    let of = |(a, b): (&State, &State)| {
+        let turn = a.pose.rotation.angle_to(&b.pose.rotation);
+        (a.pose.translation.vector - b.pose.translation.vector).norm() / side + turn
+    };
+    before.states().iter().zip(after.states()).map(of).fold(0.0, f64::max)
+}
+
+/// Random towers of equal cubes, from 0.1 mm to 10 m, aligned, displaced or turned, rest for ten seconds. Small
+/// ones have a smaller gravity, so that a step is not longer than a fall by their own size.
+#[test]
+fn random_towers_rest() {
+    let (mut worlds, mut sides) = (Vec::new(), Vec::new());
+    for k in 0..64 {
+        let draw = Draw::new(4102, k);
+        let side = 1e-4 * 1e5f64.powf(draw.uniform("side"));
+        let (aligned, mass) = (k % 3 == 0, 1e-3 * 1e6f64.powf(draw.uniform("mass")));
+        let displaced = |cube: usize| {
+            let of = |name: &str, most: f64| {
+                if aligned { 0.0 } else { uniform(draw, &format!("{name} {cube}"), -most, most) }
+            };
+            [of("x", 0.05), of("y", 0.05), of("turn", 3.0)]
+        };
+        worlds.push(tower(2 + k as usize % 7, side, |_| mass, displaced));
+        sides.push(side);
+    }
+    let before = worlds.clone();
+    for (method, most) in [(Method::Double, 1e-9), (Method::Single, 1e-5)] {
+        let mut worlds = Worlds::new(before.clone(), 1e-2, method).unwrap();
+        let energies: Vec<f64> = worlds.worlds().iter().map(World::energy).collect();
+        for _ in 0..10 {
+            worlds.advance(1.0).unwrap();
+            for (k, world) in worlds.worlds().iter().enumerate() {
+                assert!(world.failure().is_none(), "{method:?} {k}: {:?}", world.failure());
+                let moved = moved(&before[k], world, sides[k]);
+                assert!(moved < most, "{method:?} {k}: {moved:e} of {:e} m", sides[k]);
+                let grown = world.energy() / energies[k] - 1.0;
+                assert!(grown < most, "{method:?} {k}: {grown:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn touches_of_aligned_faces_are_four_and_all_of_them_stay() {
+    let mut worlds = Worlds::new(vec![tower(5, 0.1, |_| 1.0, |_| [0.0; 3])], 1e-3, Method::Double).unwrap();
+    for step in 0..1000 {
+        worlds.advance(1e-3).unwrap();
+        let world = worlds.world(0);
+        assert_eq!(world.contacts().len(), 20, "step {step}");
+        for pair in 0..5 {
+            let wanted = Vector3::new(0.0, 0.0, (5 - pair) as f64 * G);
+            assert!((force(world, pair) - wanted).amax() < 1e-9 * wanted.z, "step {step}: {:?}", force(world, pair));
+        }
+        // The load of a face is that of its four corners, by symmetry.
+        for c in world.contacts() {
+            assert!((c.force.z - (5 - c.pair) as f64 * G / 4.0).abs() < 1e-9 * G, "step {step}: {c:?}");
+        }
+    }
+}
+
+/// A heavy cube on a light one, and chains of them.
+#[test]
+fn heavy_bodies_rest_on_light_ones() {
+    for ratio in [1e-6, 1e-4, 1e-2, 1e2, 1e3, 1e4, 1e5, 1e6] {
+        let chains: [&dyn Fn(usize) -> f64; 3] =
+            [&|k| if k % 2 == 0 { 1.0 } else { ratio }, &|k| if k < 2 { 1.0 } else { ratio }, &|k: usize| {
+                ratio.powf(k as f64 / 3.0)
+            }];
+        for (which, masses) in chains.into_iter().enumerate() {
+            let first = tower(4, 0.1, masses, |k| [0.01 * k as f64, 0.0, 0.3 * k as f64]);
+            let mut worlds = Worlds::new(vec![first.clone()], 1e-3, Method::Double).unwrap();
+            worlds.advance(0.5).unwrap();
+            let world = worlds.world(0);
+            assert!(world.failure().is_none(), "{ratio:e} {which}: {:?}", world.failure());
+            assert!(moved(&first, world, 0.1) < 1e-9, "{ratio:e} {which}: {:e}", moved(&first, world, 0.1));
+            for pair in 0..4 {
+                let carried = G * (pair..4).map(masses).sum::<f64>();
+                let error = (force(world, pair) - Vector3::new(0.0, 0.0, carried)).amax() / carried;
+                assert!(error < 1e-6, "{ratio:e} {which}, pair {pair}: {error:e}");
+            }
+        }
+    }
+}
+
+/// A box between two pads that do not turn and are lighter than the box: friction holds it wherever it can.
+#[test]
+fn a_pinched_box_rests_below_its_limit_and_slips_above() {
+    for share in [0.25, 0.5, 0.75, 0.89, 0.95, 0.99, 1.01] {
+        let mut world = World::new(8);
+        let held = world.add(WorldBody::solid(0.2, WorldShape::Box([0.05; 3])), State::at(0.0, 0.0, 0.5));
+        for side in [-1.0, 1.0] {
+            let mut pad = WorldBody::solid(0.1, WorldShape::Box([0.01, 0.015, 0.015]));
+            pad.inertia = [0.0; 3];
+            let pad = world.add(pad, State::at(0.06 * side, 0.0, 0.5));
+            world.set_load(pad, [-10.0 * side, 0.0, 0.2 * G], [0.0; 3]);
+            // Each pad carries half of the box.
+            world.pairs.push(Pair { bodies: [pad, held], mu: 0.5 * 0.2 * G / (10.0 * share) });
+        }
+        let first = world.clone();
+        let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+        worlds.advance(0.2).unwrap();
+        let world = worlds.world(0);
+        if share > 1.0 {
+            assert!(world.states()[held].velocity.z < -1e-3, "{share}");
+            continue;
+        }
+        assert!(moved(&first, world, 0.1) < 1e-9, "{share}: {:e}", moved(&first, world, 0.1));
+        for (pair, side) in [(0, 1.0), (1, -1.0)] {
+            let error = (force(world, pair) - Vector3::new(10.0 * side, 0.0, 0.1 * G)).amax();
+            assert!(error < 1e-9, "{share}: {:?}", force(world, pair));
+        }
+        // The four corners of a pad in pairs, left and right alike.
+        for c in world.contacts() {
+            let mirrored = world.contacts().iter().find(|d| {
+                d.pair != c.pair && (d.point.y - c.point.y).abs() < 1e-6 && (d.point.z - c.point.z).abs() < 1e-6
+            });
+            let mirrored = mirrored.unwrap().force;
+            assert!((c.force.x + mirrored.x).abs() + (c.force.z - mirrored.z).abs() < 1e-9, "{share}");
+        }
+    }
+}
+
+/// Of the forces on the legs of a table the least sum of squares is told, which is that of equal springs; it
+/// follows the load, and a plank on three supports loads them symmetrically.
+#[test]
+fn forces_that_are_not_unique_are_those_of_least_norm() {
+    let legs = vec![[0.3, 0.2, -0.4], [-0.3, 0.2, -0.4], [0.3, -0.2, -0.4], [-0.3, -0.2, -0.4]];
+    let mut before: Option<Vec<f64>> = None;
+    for k in 0..21 {
+        let torque = 0.05 * f64::from(k - 10);
+        let mut world = on_table();
+        let table = world.add(WorldBody::solid(2.0, WorldShape::Points(legs.clone())), State::at(0.0, 0.0, 0.4));
+        world.set_load(table, [0.0; 3], [torque, 0.7 * torque, 0.0]);
+        world.pairs.push(Pair { bodies: [0, table], mu: 0.4 });
+        let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+        worlds.advance(0.01).unwrap();
+        let now: Vec<f64> = worlds.world(0).contacts().iter().map(|c| c.force.z).collect();
+        for (leg, force) in legs.iter().zip(&now) {
+            // m g / 4 - y tx / sum y^2 + x ty / sum x^2
+            let wanted = 2.0 * G / 4.0 - leg[1] * torque / 0.16 + leg[0] * 0.7 * torque / 0.36;
+            assert!((force - wanted).abs() < 1e-9, "{torque}: {force} {wanted}");
+        }
+        if let Some(before) = &before {
+            assert!(before.iter().zip(&now).all(|(a, b)| (a - b).abs() < 0.2));
+        }
+        before = Some(now);
+    }
+    let mut world = World::new(8);
+    let mut supports = Vec::new();
+    for x in [-0.4, 0.0, 0.4] {
+        supports.push(world.add(WorldBody::prescribed(WorldShape::Sphere(0.05)), State::at(x, 0.0, 0.0)));
+    }
+    let plank = world.add(WorldBody::solid(3.0, WorldShape::Box([0.5, 0.05, 0.01])), State::at(0.0, 0.0, 0.06));
+    supports.iter().for_each(|s| world.pairs.push(Pair { bodies: [*s, plank], mu: 0.3 }));
+    let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+    worlds.advance(0.05).unwrap();
+    for pair in 0..3 {
+        assert!((force(worlds.world(0), pair) - Vector3::new(0.0, 0.0, G)).amax() < 1e-9);
+    }
+}
+
+/// Boxes, balls and a tripod that are thrown into a corner.
+fn thrown(k: u64, bodies: usize) -> World {
+    let draw = Draw::new(4105, k);
+    let of = |name: &str, i: usize, low: f64, high: f64| uniform(draw, &format!("{name} {i}"), low, high);
+    let mut world = on_table();
+    for direction in [Vector3::x(), Vector3::y()] {
+        let mut wall = State { pose: nalgebra::Isometry3::from(-0.3 * direction), ..State::default() };
+        wall.pose.rotation = UnitQuaternion::rotation_between(&Vector3::z(), &direction).unwrap();
+        world.add(WorldBody::prescribed(WorldShape::Plane), wall);
+    }
+    for i in 0..bodies {
+        let shape = match i % 4 {
+            0 | 1 => WorldShape::Box(["a", "b", "c"].map(|side| of(side, i, 0.02, 0.045))),
+            2 => WorldShape::Sphere(of("radius", i, 0.02, 0.045)),
+            _ => WorldShape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
+        };
+        // In layers of nine, near to each other.
+        let [x, y, z] = [(i % 3) as f64, (i / 3 % 3) as f64, (i / 9) as f64];
+        let mut state = State::at(0.17 * x - 0.15, 0.17 * y - 0.15, 0.1 + 0.17 * z);
+        state.pose.rotation =
+            UnitQuaternion::from_scaled_axis(Vector3::from(["u", "v", "w"].map(|axis| of(axis, i, -2.0, 2.0))));
+        state.velocity = Vector3::new(of("vx", i, -1.0, 0.2), of("vy", i, -1.0, 0.2), of("vz", i, -1.0, 0.2));
+        state.angular = Vector3::from(["p", "q", "r"].map(|axis| of(axis, i, -8.0, 8.0)));
+        world.add(WorldBody::solid(0.1 * 10f64.powf(draw.uniform(&format!("mass {i}"))), shape), state);
+    }
+    let points = |world: &World, i: usize| matches!(world.bodies()[i].shape, WorldShape::Points(_));
+    for b in 3..3 + bodies {
+        for a in 0..b {
+            if !(points(&world, a) && points(&world, b)) {
+                world.pairs.push(Pair { bodies: [a, b], mu: of("mu", a + 100 * b, 0.0, 1.0) });
+            }
+        }
+    }
+    world
+}
+
+/// Whatever is thrown, its energy never rises: not by contacts, not by overlaps that are parted, not by turning.
+#[test]
+fn energy_never_rises() {
+    let thrown: Vec<World> = (0..40).map(|k| thrown(k, 4)).collect();
+    for (h, steps) in [(1e-2, 60), (1e-3, 400), (1e-4, 300), (1e-5, 300)] {
+        let mut worlds = Worlds::new(thrown.clone(), h, Method::Double).unwrap();
+        let first: Vec<f64> = worlds.worlds().iter().map(World::energy).collect();
+        let mut before = first.clone();
+        for step in 0..steps {
+            worlds.advance(h).unwrap();
+            for (k, world) in worlds.worlds().iter().enumerate() {
+                assert!(world.failure().is_none(), "{h:e} {k}: {:?}", world.failure());
+                let rise = (world.energy() - before[k]) / first[k];
+                assert!(rise < 1e-10, "{h:e}, world {k}, step {step}: {rise:e}");
+                before[k] = world.energy();
+            }
+        }
+    }
+}
+
+/// What is listed first makes no difference but rounding.
+#[test]
+fn the_order_of_bodies_and_pairs_does_not_matter() {
+    for k in 0..12 {
+        let one = thrown(k, 6);
+        let n = one.bodies().len();
+        let mut other = World::new(8);
+        for i in (0..n).rev() {
+            other.add(one.bodies()[i].clone(), one.states()[i]);
+        }
+        other.pairs = one.pairs.iter().rev().map(|p| Pair { bodies: p.bodies.map(|i| n - 1 - i), mu: p.mu }).collect();
+        let mut worlds = Worlds::new(vec![one, other], 1e-3, Method::Double).unwrap();
+        worlds.advance(0.15).unwrap();
+        let [one, other] = [0, 1].map(|w| worlds.world(w));
+        for (i, state) in one.states().iter().enumerate() {
+            let apart = (state.pose.translation.vector - other.states()[n - 1 - i].pose.translation.vector).norm();
+            assert!(apart < 1e-10, "{k}, body {i}: {apart:e}");
+        }
+    }
+}
+
+/// A box that begins in overlap rises out of it slowly, and is not launched; one far in the table is refused.
+#[test]
+fn overlaps_are_parted_and_are_no_energy() {
+    for h in [1e-2, 1e-3, 1e-4, 1e-5] {
+        let mut world = on_table();
+        let body = world.add(WorldBody::solid(0.5, WorldShape::Box([0.05; 3])), State::at(0.0, 0.0, 0.05 - 1.5e-4));
+        world.pairs.push(Pair { bodies: [0, body], mu: 0.5 });
+        let mut worlds = Worlds::new(vec![world], h, Method::Double).unwrap();
+        let mut highest = 0.0f64;
+        for _ in 0..20 {
+            worlds.advance(0.01).unwrap();
+            let state = worlds.world(0).states()[body];
+            highest = highest.max(state.pose.translation.vector.z);
+            assert!(state.velocity.norm() < 1e-9, "{h:e}: {:e}", state.velocity.norm());
+        }
+        assert!((worlds.world(0).states()[body].pose.translation.vector.z - 0.05).abs() < 1e-9, "{h:e}");
+        assert!(highest < 0.05 + 1e-9, "{h:e}: {highest}");
+    }
+    let mut world = on_table();
+    let body = world.add(WorldBody::solid(0.5, WorldShape::Box([0.05; 3])), State::at(0.0, 0.0, 0.03));
+    world.pairs.push(Pair { bodies: [0, body], mu: 0.5 });
+    let refused = Worlds::new(vec![world], 1e-3, Method::Double).unwrap_err().to_string();
+    assert!(refused.contains("contacts[0].bodies") && refused.contains("overlap by 2.000e-2 m"), "{refused}");
+}
+
+/// More contacts than any engine took before: nine boxes on a table, a tower of twelve, 33 balls, and boxes
+/// thrown into a corner.
+#[test]
+fn large_worlds_go_on() {
+    let mut nine = on_table();
+    for k in 0..9 {
+        let at = State::at(0.2 * f64::from(k), 0.0, 0.05);
+        let body = nine.add(WorldBody::solid(0.5, WorldShape::Box([0.05; 3])), at);
+        nine.pairs.push(Pair { bodies: [0, body], mu: 0.5 });
+    }
+    let mut balls = on_table();
+    for k in 0..33 {
+        let at = State::at(0.11 * f64::from(k % 6), 0.11 * f64::from(k / 6), 0.05);
+        balls.add(WorldBody::solid(0.1, WorldShape::Sphere(0.05)), at);
+    }
+    for b in 1..34 {
+        (0..b).for_each(|a| balls.pairs.push(Pair { bodies: [a, b], mu: 0.4 }));
+    }
+    let worlds = vec![nine, tower(12, 0.1, |_| 1.0, |_| [0.0; 3]), balls, thrown(3, 27)];
+    let mut worlds = Worlds::new(worlds, 2e-3, Method::Double).unwrap();
+    let mut most = [0; 4];
+    for _ in 0..100 {
+        worlds.advance(2e-3).unwrap();
+        for (most, world) in most.iter_mut().zip(worlds.worlds()) {
+            assert!(world.failure().is_none(), "{:?}", world.failure());
+            *most = world.contacts().len().max(*most);
+        }
+    }
+    assert!(most[0] == 36 && most[1] == 48 && most[2] >= 33 && most[3] > 32, "{most:?}");
+}
+
+/// Friction of a box on the edge of another, of parallel edges, of a thin plate, of a small box on a large one:
+/// each rests where statics says so.
+#[test]
+fn boxes_rest_on_corners_edges_and_plates() {
+    let fixed = |half: [f64; 3], turn: Vector3<f64>, z: f64| {
+        let mut world = World::new(8);
+        let mut state = State::at(0.0, 0.0, z);
+        state.pose.rotation = UnitQuaternion::from_scaled_axis(turn);
+        world.add(WorldBody::prescribed(WorldShape::Box(half)), state);
+        world
+    };
+    let big = |z: f64| fixed([0.5; 3], Vector3::zeros(), z);
+    let cases: Vec<(&str, World, [f64; 3], State)> = vec![
+        ("over the edge", big(-0.5), [0.05; 3], State::at(0.48, 0.0, 0.05)),
+        ("corner on the edge", big(-0.5), [0.05; 3], State::at(0.45, 0.45, 0.05)),
+        ("edges that coincide", big(-0.5), [0.05; 3], State::at(0.45, 0.1, 0.05)),
+        ("small on large", big(-0.5), [1e-3; 3], State::at(0.3, -0.2, 1e-3)),
+        ("a thin plate", big(-0.5), [0.2, 0.2, 1e-4], State::at(0.1, 0.0, 1e-4)),
+        ("on a thin plate", fixed([0.2, 0.2, 1e-4], Vector3::zeros(), -1e-4), [0.05; 3], State::at(0.1, 0.0, 0.05)),
+        (
+            "on a ridge",
+            fixed([0.1; 3], Vector3::new(0.0, TAU / 8.0, 0.0), -0.1 * 2f64.sqrt()),
+            [0.2, 0.2, 0.02],
+            State::at(0.0, 0.0, 0.02),
+        ),
+    ];
+    for (name, mut world, half, state) in cases {
+        let body = world.add(WorldBody::solid(0.4, WorldShape::Box(half)), state);
+        world.pairs.push(Pair { bodies: [0, body], mu: 0.5 });
+        let first = world.clone();
+        let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+        for _ in 0..300 {
+            worlds.advance(1e-3).unwrap();
+            let world = worlds.world(0);
+            assert!(world.failure().is_none(), "{name}: {:?}", world.failure());
+            let error = (force(world, 0) - Vector3::new(0.0, 0.0, 0.4 * G)).amax();
+            assert!(error < 1e-8, "{name}: {:?}", force(world, 0));
+        }
+        assert!(
+            moved(&first, worlds.world(0), half[2]) < 1e-9,
+            "{name}: {:e}",
+            moved(&first, worlds.world(0), half[2])
+        );
+    }
+}
