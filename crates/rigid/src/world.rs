@@ -31,6 +31,8 @@ pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 #[cfg(feature = "gpu")]
 pub(crate) use step::MOST_IN_SINGLE;
 
+use std::collections::HashMap;
+
 use nalgebra::{Point3, Vector3};
 
 use super::island::Mode;
@@ -101,7 +103,8 @@ pub struct Stop {
     pub step: u64,
     /// The reason.
     pub why: Failure,
-    /// The bodies: those whose numbers are not finite, or all that touch each other where no solution was found.
+    /// The bodies: those whose numbers are not finite, or all that touch each other where no solution was
+    /// found.
     pub bodies: Vec<usize>,
 }
 
@@ -265,11 +268,12 @@ impl World {
                 format!("an integer from {least} to {most}"),
             ));
         }
-        self.gravity.iter().try_for_each(|g| range::GRAVITY.check("gravity", *g))?;
+        body::each("gravity", &self.gravity, |name, g| range::GRAVITY.check(name, *g))?;
         for (k, (body, state)) in self.bodies.iter().zip(&self.states).enumerate() {
             body.validate(&format!("bodies[{k}]"))?;
             state.validate(&format!("bodies[{k}]"))?;
         }
+        let mut named = HashMap::new();
         for (k, pair) in self.pairs.iter().enumerate() {
             let field = format!("contacts[{k}]");
             range::RIGID_MU.check(&format!("{field}.mu"), pair.mu)?;
@@ -281,6 +285,12 @@ impl World {
             if pair.bodies[0] == pair.bodies[1] || !moved || !collision::is_pair(&a.shape, &b.shape) {
                 let accepted = "two bodies, at least one of them moved by forces, that can touch: not two planes, and \
                                 not points with points";
+                return Err(ParameterError::new(format!("{field}.bodies"), format!("{:?}", pair.bodies), accepted));
+            }
+            // Each would have forces of its own, with a coefficient of its own.
+            let [a, b] = pair.bodies;
+            if let Some(first) = named.insert([a.min(b), a.max(b)], k) {
+                let accepted = format!("two bodies that no other contact names, where contacts[{first}] does");
                 return Err(ParameterError::new(format!("{field}.bodies"), format!("{:?}", pair.bodies), accepted));
             }
         }

@@ -127,7 +127,9 @@ impl ScenarioError {
         let is_unit = field.as_ref().is_some_and(|field| field.ends_with("unit"));
         let meant = if message.contains("unknown ") && !is_unit {
             let root = DeTable::parse(text).map(|root| DeValue::Table(root.into_inner()));
-            suggestion(&message, &if root.is_ok_and(|root| is_scenario(&root)) { keys() } else { Vec::new() })
+            // The keys of patches are not those of worlds.
+            let is_of_patches = root.is_ok_and(|root| is_scenario(&root) && root.get("bodies").is_none());
+            suggestion(&message, &if is_of_patches { keys() } else { Vec::new() })
         } else {
             None
         };

@@ -2,6 +2,7 @@
 //! distributions.
 #![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use nalgebra::{Isometry3, Translation3, UnitQuaternion, Vector3};
@@ -14,6 +15,7 @@ use super::number::Number;
 use super::sampler::Sampler;
 use super::signal::SignalSpec;
 use super::spec::{EngineChoice, Precision};
+use super::suggest::alike;
 use super::{ScenarioError, read};
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
@@ -23,12 +25,15 @@ use bristle::range::{self, Range};
 use bristle_rigid::world::{Kind, Method, Pair, State, World, WorldBody, WorldShape};
 
 /// Most bodies of a world.
-const MOST_BODIES: usize = 64;
+const MOST_BODIES: usize = 512;
+/// Most names of bodies that an error lists.
+const MOST_LISTED: usize = 16;
 /// Most worlds of a run.
 const MOST_WORLDS: u64 = 1 << 32;
 
 /// A world of rigid bodies, described by constants and distributions, and how many to draw and simulate. SI
-/// units.
+/// units. A run writes a `status` for each world: 0 is well, 1 a pose or a twist was not finite, 4 no
+/// solution of a contact problem was found; worlds with 1 or 4 were stopped at `failed_step`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorldSpec {
@@ -184,12 +189,15 @@ pub struct WorldScenario {
     text: String,
     spec: WorldSpec,
     plan: Plan,
+    /// The places of the bodies that each contact names.
+    pairs: Vec<[usize; 2]>,
 }
 
-/// Whether a text is a scenario of rigid bodies, by its keys.
+/// Whether a text is a scenario of rigid bodies, by its keys: it has `[[bodies]]`, or `[[contacts]]`, which
+/// is a number in scenarios of patches.
 pub fn is_world(text: &str) -> bool {
     let keys: toml::Table = toml::from_str(text).unwrap_or_default();
-    keys.contains_key("bodies")
+    keys.contains_key("bodies") || keys.get("contacts").is_some_and(toml::Value::is_array)
 }
 
 impl WorldScenario {
@@ -205,11 +213,12 @@ impl WorldScenario {
 
     /// A scenario from its text; `name` is what errors call it.
     ///
-    /// # Errors TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its
-    /// place. World 0 is drawn and checked; [`WorldScenario::check`] does the others.
+    /// # Errors
+    /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place. World 0
+    /// is drawn and checked; [`WorldScenario::check`] does the others.
     pub fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
         let spec: WorldSpec = from_toml(name, text)?;
-        let at = |e: ParameterError| ScenarioError::field(name, text, &e.field, e.to_string());
+        let at = |e: ParameterError| ScenarioError::field(name, text, &e.field, e.to_string()).about(&e);
         if !(1..=MOST_WORLDS).contains(&spec.worlds) {
             return Err(at(ParameterError::new("worlds", spec.worlds, format!("1 to {MOST_WORLDS}"))));
         }
@@ -228,7 +237,8 @@ impl WorldScenario {
                 }
             }
         }
-        let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan };
+        let pairs = pairs(&spec).map_err(at)?;
+        let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan, pairs };
         scenario.world(0)?;
         Ok(scenario)
     }
@@ -296,12 +306,73 @@ impl WorldScenario {
         pool::run(|| all.into_par_iter().find_map_first(|k| self.world(k).err())).map_or(Ok(()), Err)
     }
 
+    /// The names of bodies that no contact names, although some contacts do name bodies: they pass through
+    /// all others, which may not be meant.
+    pub fn untouched(&self) -> Vec<&str> {
+        let named: HashSet<usize> = self.pairs.iter().flatten().copied().collect();
+        let all = self.spec.bodies.iter().enumerate();
+        all.filter(|(k, _)| !named.is_empty() && !named.contains(k)).map(|(_, body)| body.name.as_str()).collect()
+    }
+
     fn drawn(&self, k: u64, numbers: bool) -> Result<(World, Vec<(String, f64)>), ScenarioError> {
         let mut sampler = Sampler::new(Draw::new(self.spec.seed, k), &[], numbers);
-        let made = world(&self.spec, &mut sampler).and_then(|world| world.validate().map(|()| world));
-        let at = |e: ParameterError| ScenarioError::field(&self.name, &self.text, &e.field, format!("world {k}: {e}"));
+        let made = world(&self.spec, &self.pairs, &mut sampler).and_then(|world| world.validate().map(|()| world));
+        let at = |e: ParameterError| {
+            // Fields are called as `--set` and `contacts.npz` call them.
+            let e = ParameterError { field: e.field.replace('[', ".").replace(']', ""), ..e };
+            ScenarioError::field(&self.name, &self.text, &e.field, format!("world {k}: {e}")).about(&e)
+        };
         Ok((made.map_err(at)?, sampler.parameters.unwrap_or_default()))
     }
+}
+
+/// The places of the bodies that each contact names.
+///
+/// # Errors
+/// A name that is empty, of two bodies, or of none; a contact of a body with itself, or one of two bodies
+/// that another contact names.
+fn pairs(spec: &WorldSpec) -> Result<Vec<[usize; 2]>, ParameterError> {
+    let mut places = HashMap::new();
+    for (k, body) in spec.bodies.iter().enumerate() {
+        let wrong = |accepted: String| Err(ParameterError::new(format!("bodies.{k}.name"), &body.name, accepted));
+        if body.name.is_empty() {
+            return wrong("a name, by which contacts speak of the body".to_owned());
+        }
+        if let Some(first) = places.insert(body.name.as_str(), k) {
+            return wrong(format!("a name that no other body has, where bodies.{first} has it"));
+        }
+    }
+    let mut named = HashMap::new();
+    let pair = |(k, pair): (usize, &PairSpec)| {
+        let find = |i: usize| {
+            let name = &pair.bodies[i];
+            let unknown = || ParameterError::new(format!("contacts.{k}.bodies.{i}"), name, body_names(spec, name));
+            places.get(name.as_str()).copied().ok_or_else(unknown)
+        };
+        let [a, b] = [find(0)?, find(1)?];
+        let wrong = |accepted: String| {
+            let value = format!("[{}]", pair.bodies.join(", "));
+            Err(ParameterError::new(format!("contacts.{k}.bodies"), value, accepted))
+        };
+        if a == b {
+            return wrong("two bodies".to_owned());
+        }
+        match named.insert([a.min(b), a.max(b)], k) {
+            Some(first) => wrong(format!("two bodies that no other contact names, where contacts.{first} does")),
+            None => Ok([a, b]),
+        }
+    };
+    spec.contacts.iter().enumerate().map(pair).collect()
+}
+
+/// What an error accepts in place of a name that no body has.
+fn body_names(spec: &WorldSpec, unknown: &str) -> String {
+    let names: Vec<&str> = spec.bodies.iter().map(|body| body.name.as_str()).collect();
+    let listed = names[..names.len().min(MOST_LISTED)].join(", ");
+    let others =
+        if names.len() > MOST_LISTED { format!(" or {} others", names.len() - MOST_LISTED) } else { String::new() };
+    let meant = alike(unknown, &names).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+    format!("the name of a body: {listed}{others}{meant}")
 }
 
 /// Three numbers that are drawn, or zeros.
@@ -310,28 +381,17 @@ fn three(sampler: &mut Sampler, name: &str, numbers: Option<&[Number; 3]>) -> [f
     std::array::from_fn(|c| sampler.number(&format!("{name}.{c}"), &numbers[c]))
 }
 
-fn world(spec: &WorldSpec, sampler: &mut Sampler) -> Result<World, ParameterError> {
+fn world(spec: &WorldSpec, pairs: &[[usize; 2]], sampler: &mut Sampler) -> Result<World, ParameterError> {
     let mut world = World::new(spec.directions);
     if spec.gravity.is_some() {
         world.gravity = three(sampler, "gravity", spec.gravity.as_ref());
     }
     for (k, body) in spec.bodies.iter().enumerate() {
-        if spec.bodies[..k].iter().any(|other| other.name == body.name) {
-            return Err(ParameterError::new(format!("bodies.{k}.name"), &body.name, "a name that no other body has"));
-        }
         let (body, state) = self::body(&format!("bodies.{k}"), body, sampler)?;
         world.add(body, state);
     }
-    for (k, pair) in spec.contacts.iter().enumerate() {
-        let find = |i: usize| {
-            let name = &pair.bodies[i];
-            let known = || spec.bodies.iter().map(|b| b.name.as_str()).collect::<Vec<_>>().join(", ");
-            let field = format!("contacts.{k}.bodies.{i}");
-            let place = spec.bodies.iter().position(|body| body.name == *name);
-            place.ok_or_else(|| ParameterError::new(field, name, format!("the name of a body: {}", known())))
-        };
-        let bodies = [find(0)?, find(1)?];
-        world.pairs.push(Pair { bodies, mu: sampler.number(&format!("contacts.{k}.mu"), &pair.mu) });
+    for (k, (pair, bodies)) in spec.contacts.iter().zip(pairs).enumerate() {
+        world.pairs.push(Pair { bodies: *bodies, mu: sampler.number(&format!("contacts.{k}.mu"), &pair.mu) });
     }
     Ok(world)
 }
@@ -353,8 +413,15 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Worl
             WorldBody::prescribed(shape)
         }
         (WorldKind::Prescribed, _) => {
-            let accepted = "a twist alone: neither mass, inertia, force nor torque";
-            return Err(ParameterError::new(name, "a prescribed body with a load", accepted));
+            let given = [
+                ("mass", spec.mass.is_some()),
+                ("inertia", spec.inertia.is_some()),
+                ("force", spec.force.is_some()),
+                ("torque", spec.torque.is_some()),
+            ];
+            let key = given.iter().find(|(_, given)| *given).map_or("mass", |(key, _)| *key);
+            let accepted = "a prescribed body with a twist alone: neither mass, inertia, force nor torque";
+            return Err(ParameterError::new(format!("{name}.{key}"), "given", accepted));
         }
         (WorldKind::Dynamic, None) => {
             return Err(ParameterError::new(format!("{name}.mass"), "missing", "the mass of a body that forces move"));
@@ -373,7 +440,8 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Worl
     let mut of = |what: &str, numbers: &Option<[Number; 3]>, range: Range| {
         let name = format!("{name}.{what}");
         let values = three(sampler, &name, numbers.as_ref());
-        values.iter().try_for_each(|v| range.check(&name, *v)).map(|()| Vector3::from(values))
+        let check = |(c, v): (usize, &f64)| range.check(&format!("{name}.{c}"), *v);
+        values.iter().enumerate().try_for_each(check).map(|()| Vector3::from(values))
     };
     let position = of("position", &spec.position, range::POSITION)?;
     let rotation = UnitQuaternion::from_scaled_axis(of("rotation", &spec.rotation, range::ANGLE)?);
@@ -429,23 +497,135 @@ mu = { uniform = [0.3, 0.6] }
         scenario.check().unwrap();
     }
 
+    /// What is refused of [`TEXT`] with `to` in the place of `from`.
+    fn refused(from: &str, to: &str) -> ScenarioError {
+        assert!(TEXT.contains(from), "{from}");
+        WorldScenario::parse(&TEXT.replacen(from, to, 1), "box.toml").map(drop).expect_err(to)
+    }
+
     #[test]
     fn errors_name_the_place_and_what_is_accepted() {
+        const BOX: &str = "name = \"box\"\n";
+        let second = "bodies = [\"table\", \"box\"]\nmu = { uniform = [0.3, 0.6] }\n";
+        let twice = |other: &str| format!("{second}[[contacts]]\nbodies = {other}\nmu = 0.1\n");
+        let with = |line: &str| format!("{BOX}{line}\n");
         for (from, to, wanted) in [
-            ("mass = ", "masse = ", "box.toml:10:1: unknown field `masse`"),
-            ("\"table\", \"box\"", "\"table\", \"bowl\"", "box.toml:15:20: world 0: contacts.0.bodies.1 = bowl"),
-            ("mass = { uniform = [0.2, 0.4] }\n", "", "bodies.1.mass = missing"),
-            ("0.3, 0.6", "-0.6, -0.3", "box.toml:16:6: world 0: contacts[0].mu"),
-            ("duration = 0.1", "duration = 0.1\ndirections = 3", "directions = 3: expected an integer from 4 to 32"),
-            ("name = \"box\"", "name = \"table\"", "a name that no other body has"),
-            ("shape = \"plane\"", "shape = \"plane\"\nmass = 1", "neither mass"),
-            ("shape = \"plane\"", "shape = \"plain\"", "unknown variant `plain`"),
-            ("worlds = 4", "worlds = 0", "box.toml:2:10: worlds = 0"),
-            ("duration = 0.1", "duration = 0.1\nsolver = \"lemke\"\nengine = \"gpu\"", "solver = lemke"),
+            ("mass = ", "masse = ".into(), "box.toml:10:1: unknown field `masse`"),
+            ("mass = { uniform = [0.2, 0.4] }\n", String::new(), "box.toml:7:1: world 0: bodies.1.mass = missing"),
+            ("{ uniform = [0.2, 0.4] }", "0".into(), "box.toml:10:8: world 0: bodies.1.mass = 0: expected a finite"),
+            ("{ uniform = [0.2, 0.4] }", "-1".into(), "box.toml:10:8: world 0: bodies.1.mass = -1: expected a finite"),
+            ("{ uniform = [0.2, 0.4] }", "{ uniform = [0, 0] }".into(), "box.toml:10:8: world 0: bodies.1.mass = 0"),
+            (BOX, with("inertia = [1, 1, 3]"), "box.toml:9:11: world 0: bodies.1.inertia = [1.0, 1.0, 3.0]: expected"),
+            (BOX, with("inertia = [1, -1, 3]"), "box.toml:9:15: world 0: bodies.1.inertia.1 = -1: expected 0, or"),
+            (BOX, with("inertia = [1, 1]"), "box.toml:9:11: bodies.1.inertia: invalid length 2"),
+            (BOX, with("rotation = [0, 0, 1e10]"), "box.toml:9:19: world 0: bodies.1.rotation.2 = 10000000000: "),
+            (BOX, with("rotation = [1, 0, 0, 0]"), "box.toml:9:12: bodies.1.rotation: invalid length 4"),
+            (BOX, with("angular_velocity = [0, -2e9, 0]"), "box.toml:9:24: world 0: bodies.1.angular_velocity.1 = "),
+            (BOX, with("torque = [0, 0, 2e12]"), "box.toml:9:17: world 0: bodies.1.torque.2"),
+            ("[0, 0, 0.02]", "[0, 2e9, 0]".into(), "box.toml:11:16: world 0: bodies.1.position.1 = 2000000000"),
+            ("{ normal = [0.3, 0.1] }", "-2e9".into(), "box.toml:12:13: world 0: bodies.1.velocity.0 = -2000000000"),
+            ("[0.1, 1]", "[0.1, 2e12]".into(), "box.toml:13:10: world 0: bodies.1.force.0"),
+            ("0.06, 0.04", "0, 0.04".into(), "box.toml:9:23: world 0: bodies.1.shape.box.1 = 0: expected a finite"),
+            ("box = [0.1, 0.06, 0.04]", "sphere = -1".into(), "box.toml:9:20: world 0: bodies.1.shape.sphere = -1"),
+            ("box = [0.1, 0.06, 0.04]", "points = []".into(), "box.toml:9:9: world 0: bodies.1.shape = 0 points"),
+            (
+                "box = [0.1, 0.06, 0.04]",
+                "points = [[0, 0, 0], [0, 0, 2e6]]".into(),
+                "box.toml:9:39: world 0: bodies.1.shape.points.1.2 = 2000000: expected a finite number",
+            ),
+            ("{ box = [0.1, 0.06, 0.04] }", "\"plane\"".into(), "box.toml:9:9: world 0: bodies.1.shape = plane: "),
+            ("\"table\", \"box\"", "\"table\", \"bowl\"".into(), "box.toml:15:20: contacts.0.bodies.1 = bowl: "),
+            (
+                "\"table\", \"box\"",
+                "\"box\", \"box\"".into(),
+                "box.toml:15:10: contacts.0.bodies = [box, box]: expected",
+            ),
+            ("\"table\", \"box\"", "\"box\"".into(), "box.toml:15:10: contacts.0.bodies: invalid length 1"),
+            (
+                second,
+                twice("['table', 'box']"),
+                "box.toml:18:10: contacts.1.bodies = [table, box]: expected two bodies",
+            ),
+            (second, twice("['box', 'table']"), "two bodies that no other contact names, where contacts.0 does"),
+            ("mu = { uniform = [0.3, 0.6] }\n", String::new(), "box.toml:14:1: contacts.0: missing field `mu`"),
+            ("0.3, 0.6", "-0.6, -0.3".into(), "box.toml:16:6: world 0: contacts.0.mu = -0."),
+            ("{ uniform = [0.3, 0.6] }", "nan".into(), "box.toml:16:6: contacts.0.mu: NaN: expected a finite number"),
+            ("0.1\n", "0.1\ngravity = [0, 0, -1e10]\n".into(), "box.toml:2:18: world 0: gravity.2 = -10000000000: "),
+            ("0.1\n", "0.1\ndirections = 3\n".into(), "box.toml:2:14: world 0: directions = 3: expected an integer"),
+            ("0.1\n", "0.1\nstep = 0.2\n".into(), "box.toml:2:8: step = 0.2: expected"),
+            (
+                "name = \"box\"",
+                "name = \"table\"".into(),
+                "box.toml:8:8: bodies.1.name = table: expected a name that no",
+            ),
+            ("name = \"box\"", "name = \"\"".into(), "box.toml:8:8: bodies.1.name = : expected a name"),
+            ("name = \"box\"\n", String::new(), "box.toml:7:1: bodies.1: missing field `name`"),
+            (
+                "\"plane\"",
+                "\"plane\"\nmass = 1".into(),
+                "box.toml:7:8: world 0: bodies.0.mass = given: expected a presc",
+            ),
+            ("\"plane\"", "\"plane\"\ntorque = [0, 0, 1]".into(), "box.toml:7:10: world 0: bodies.0.torque = given"),
+            ("\"plane\"", "\"plain\"".into(), "box.toml:6:9: bodies.0.shape: unknown variant `plain`"),
+            ("worlds = 4", "worlds = 0".into(), "box.toml:2:10: worlds = 0"),
+            ("0.1\n", "0.1\nsolver = \"lemke\"\nengine = \"gpu\"\n".into(), "box.toml:2:10: solver = lemke: expected"),
         ] {
-            assert!(TEXT.contains(from));
-            let message = WorldScenario::parse(&TEXT.replacen(from, to, 1), "box.toml").unwrap_err().to_string();
-            assert!(message.contains(wanted), "{message}");
+            let error = refused(from, &to);
+            let message = error.to_string();
+            assert!(message.contains(wanted), "{wanted}\n{message}");
+            let ScenarioError::Text(excerpt) = error else { panic!("{message}") };
+            // A key that there is not is no field.
+            assert!(excerpt.field.is_some() || message.contains("unknown field"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_meant_is_suggested_and_bodies_without_contacts_are_told() {
+        let message = refused("\"table\", \"box\"", "\"tabel\", \"box\"").to_string();
+        assert!(message.contains("expected the name of a body: table, box; did you mean table?"), "{message}");
+        // Keys of patches are not those of worlds.
+        let message = refused("mass = ", "mu_c = ").to_string();
+        assert!(
+            message.contains("unknown field `mu_c`, expected one of") && !message.contains("friction"),
+            "{message}"
+        );
+        let untouched = |text: &str| {
+            let scenario = WorldScenario::parse(text, "box.toml").unwrap();
+            scenario.untouched().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(untouched(TEXT).is_empty());
+        let ball = "[[bodies]]\nname = \"ball\"\nshape = { sphere = 1 }\nmass = 1\n";
+        assert_eq!(untouched(&format!("{TEXT}{ball}")), ["ball"]);
+        // Where nothing touches anything, that is meant.
+        assert!(untouched(&format!("duration = 1\n{ball}")).is_empty());
+    }
+
+    /// A hundred boxes in a corner have five thousand pairs.
+    #[test]
+    fn many_bodies_are_read_and_drawn_in_a_moment() {
+        let mut text = "duration = 1\n".to_owned();
+        let name = |k: usize| format!("b{k}");
+        for k in 0..MOST_BODIES {
+            text += &format!("[[bodies]]\nname = \"{}\"\nshape = {{ sphere = 0.01 }}\nmass = 0.1\n", name(k));
+            text += &format!("position = [{}, 0, 0]\n", 0.02 * k as f64);
+        }
+        for (a, b) in (0..MOST_BODIES).flat_map(|a| (a + 1..(a + 11).min(MOST_BODIES)).map(move |b| (a, b))) {
+            text += &format!(
+                "[[contacts]]\nbodies = [\"{}\", \"{}\"]\nmu = {{ uniform = [0.1, 0.5] }}\n",
+                name(a),
+                name(b)
+            );
+        }
+        let start = std::time::Instant::now();
+        let scenario = WorldScenario::parse(&text, "many.toml").unwrap();
+        let world = scenario.world(0).unwrap();
+        assert_eq!((world.bodies().len(), world.pairs.len()), (512, 5065));
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+        let more = format!("{text}[[bodies]]\nname = \"one more\"\nshape = {{ sphere = 1 }}\nmass = 1\n");
+        let message = WorldScenario::parse(&more, "many.toml").unwrap_err().to_string();
+        assert!(message.contains("bodies = 513 bodies: expected 1 to 512"), "{message}");
+        let message = WorldScenario::parse(&text.replace("[\"b3\", \"b4\"]", "[\"b3\", \"bird\"]"), "many.toml");
+        let message = message.unwrap_err().to_string();
+        assert!(message.contains("b14, b15 or 496 others"), "{message}");
     }
 }

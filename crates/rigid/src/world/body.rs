@@ -59,18 +59,28 @@ impl WorldShape {
     }
 
     fn validate(&self, field: &str) -> Result<(), ParameterError> {
-        let length = |value: f64| range::SIZE.check(field, value);
         match self {
             Self::Points(points) if points.is_empty() || points.len() > MOST_POINTS => {
                 Err(ParameterError::new(field, format!("{} points", points.len()), format!("1 to {MOST_POINTS}")))
             }
-            Self::Points(points) => points.as_flattened().iter().try_for_each(|c| range::OFFSET.check(field, *c)),
-            Self::Sphere(radius) => length(*radius),
+            Self::Points(points) => points.iter().enumerate().try_for_each(|(k, point)| {
+                each(&format!("{field}.points[{k}]"), point, |name, c| range::OFFSET.check(name, *c))
+            }),
+            Self::Sphere(radius) => range::SIZE.check(&format!("{field}.sphere"), *radius),
             // Of the whole sides, as files have them.
-            Self::Box(half) => half.iter().try_for_each(|half| length(2.0 * half)),
+            Self::Box(half) => each(&format!("{field}.box"), half, |name, half| range::SIZE.check(name, 2.0 * half)),
             Self::Plane => Ok(()),
         }
     }
+}
+
+/// Checks the items of `field` one by one, each under its own name.
+pub(super) fn each<T>(
+    field: &str,
+    items: &[T],
+    check: impl Fn(&str, &T) -> Result<(), ParameterError>,
+) -> Result<(), ParameterError> {
+    items.iter().enumerate().try_for_each(|(c, item)| check(&format!("{field}[{c}]"), item))
 }
 
 /// What moves a body.
@@ -129,15 +139,18 @@ impl State {
     /// Checks a state that a world begins with.
     pub(super) fn validate(&self, field: &str) -> Result<(), ParameterError> {
         let all = |part: &str, of: &Vector3<f64>, range: Range| {
-            of.iter().try_for_each(|v| range.check(&format!("{field}.{part}"), *v))
+            each(&format!("{field}.{part}"), of.as_slice(), |name, v| range.check(name, *v))
         };
         all("position", &self.pose.translation.vector, range::POSITION)?;
         all("velocity", &self.velocity, range::SPEED)?;
         all("angular_velocity", &self.angular, range::TURN)?;
-        if self.is_finite() {
+        // A quaternion can be made without normalising it; its length would scale the shape and the inertia.
+        let length = self.pose.rotation.coords.norm();
+        if (length - 1.0).abs() <= LENGTH_TOLERANCE {
             return Ok(());
         }
-        Err(ParameterError::new(format!("{field}.rotation"), "not finite", "finite numbers"))
+        let accepted = format!("a quaternion of length 1 within {LENGTH_TOLERANCE:e}");
+        Err(ParameterError::new(format!("{field}.rotation"), format!("a quaternion of length {length}"), accepted))
     }
 
     pub(super) fn is_finite(&self) -> bool {
@@ -145,6 +158,13 @@ impl State {
         pose.chain(self.velocity.iter()).chain(self.angular.iter()).all(|c| c.is_finite())
     }
 }
+
+/// What the largest moment of inertia may exceed the sum of the others by, as a share of it: moments are sums
+/// that were rounded.
+const TRIANGLE_TOLERANCE: f64 = 1e-9;
+
+/// Largest difference of the length of a quaternion from 1.
+const LENGTH_TOLERANCE: f64 = 1e-6;
 
 /// A rigid body.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,7 +174,7 @@ pub struct WorldBody {
     /// Mass \[kg\], 1e-12 to 1e12; of no meaning for [`Kind::Prescribed`].
     pub mass: f64,
     /// Principal moments of inertia along the body's axes [kg m^2], 0 or 1e-24 to 1e24; an axis with zero is
-    /// not turned by torques, as that of a particle.
+    /// not turned by torques, as that of a particle. Without zeros none is larger than the sum of the others.
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: WorldShape,
@@ -249,19 +269,85 @@ impl WorldBody {
         self.shape.validate(&format!("{name}.shape"))?;
         if self.kind == Kind::Dynamic {
             range::MASS.check(&format!("{name}.mass"), self.mass)?;
-            for j in self.inertia {
-                if j != 0.0 && !range::INERTIA.contains(j) {
-                    let accepted = format!("0, or {}", range::INERTIA);
-                    return Err(ParameterError::number(&format!("{name}.inertia"), j, accepted));
-                }
-            }
+            each(&format!("{name}.inertia"), &self.inertia, |name, j| match *j {
+                j if j == 0.0 || range::INERTIA.contains(j) => Ok(()),
+                j => Err(ParameterError::number(name, j, format!("0, or {}", range::INERTIA))),
+            })?;
+            self.validate_triangle(name)?;
             if self.shape == WorldShape::Plane {
                 return Err(ParameterError::new(format!("{name}.shape"), "plane", "a body that is prescribed"));
             }
         }
-        for signal in &self.force {
-            signal.validate(&format!("{name}.force"), range::FORCE)?;
+        each(&format!("{name}.force"), &self.force, |name, signal| signal.validate(name, range::FORCE))?;
+        each(&format!("{name}.torque"), &self.torque, |name, signal| signal.validate(name, range::TORQUE))
+    }
+
+    /// Refuses three moments that no distribution of mass has: `Jx + Jy - Jz` is twice the integral of `z^2`.
+    fn validate_triangle(&self, name: &str) -> Result<(), ParameterError> {
+        let [x, y, z] = self.inertia;
+        let largest = x.max(y).max(z);
+        if x * y * z == 0.0 || largest <= (x + y + z - largest) * (1.0 + TRIANGLE_TOLERANCE) {
+            return Ok(());
         }
-        self.torque.iter().try_for_each(|signal| signal.validate(&format!("{name}.torque"), range::TORQUE))
+        let accepted = "moments of a rigid body, of which none is larger than the sum of the other two, or 0 for an \
+                        axis about which it does not turn";
+        Err(ParameterError::new(format!("{name}.inertia"), format!("[{x:?}, {y:?}, {z:?}]"), accepted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(inertia: [f64; 3]) -> Option<String> {
+        let body = WorldBody { inertia, ..WorldBody::solid(1.0, WorldShape::Box([0.1, 0.2, 0.3])) };
+        body.validate("bodies[2]").err().map(|e| e.to_string())
+    }
+
+    #[test]
+    fn moments_that_no_rigid_body_has_are_refused() {
+        for inertia in [[1.0, 1.0, 2.0], [3.0, 5.0, 4.0], [0.1, 0.2, 0.1 + 0.2], [1e-24, 1e-24, 2e-24], [1e24; 3]] {
+            assert_eq!(told(inertia), None);
+        }
+        // No torque turns it about an axis with 0.
+        for inertia in [[0.0; 3], [0.0, 1.0, 5.0], [7.0, 0.0, 0.0]] {
+            assert_eq!(told(inertia), None);
+        }
+        for inertia in [[1.0, 1.0, 2.0 + 1e-8], [5.0, 1.0, 1.0], [1.0, 5.0, 1.0], [1e-24, 1e-24, 3e-24]] {
+            let message = told(inertia).unwrap();
+            let [x, y, z] = inertia;
+            assert!(message.starts_with(&format!("bodies[2].inertia = [{x:?}, {y:?}, {z:?}]: expected ")), "{message}");
+            assert!(message.contains("none is larger than the sum of the other two"), "{message}");
+        }
+        let message = told([1.0, -1.0, 1.0]).unwrap();
+        assert!(message.starts_with("bodies[2].inertia[1] = -1: expected 0, or "), "{message}");
+        // Those of every shape are such moments, and those of points in a plane just so.
+        for shape in [
+            WorldShape::Sphere(0.3),
+            WorldShape::Box([1e-4, 1.0, 0.3]),
+            WorldShape::Points(vec![[0.1, 0.2, 0.0], [0.3, -0.7, 0.0], [-0.9, 0.4, 0.0]]),
+            WorldShape::Points(vec![[0.0; 3]]),
+        ] {
+            WorldBody::solid(0.37, shape).validate("bodies[0]").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_quaternion_has_length_one() {
+        let state = |scale: f64| {
+            let q = UnitQuaternion::from_euler_angles(0.3, -1.2, 2.0).into_inner() * scale;
+            let pose = Isometry3::from_parts(nalgebra::Translation3::identity(), UnitQuaternion::new_unchecked(q));
+            State { pose, ..State::default() }
+        };
+        for scale in [1.0, 1.0 + 1e-7, -1.0] {
+            state(scale).validate("bodies[1]").unwrap();
+        }
+        for scale in [0.0, 0.999, 1.0 + 2e-6, f64::NAN, f64::INFINITY] {
+            let message = state(scale).validate("bodies[1]").unwrap_err().to_string();
+            assert!(message.starts_with("bodies[1].rotation = a quaternion of length "), "{message}");
+            assert!(message.ends_with("expected a quaternion of length 1 within 1e-6"), "{message}");
+        }
+        let far = State::at(0.0, 2e9, 0.0).validate("bodies[1]").unwrap_err().to_string();
+        assert!(far.starts_with("bodies[1].position[1] = "), "{far}");
     }
 }
