@@ -189,6 +189,11 @@ impl<'t> Document<'t> {
         is_scenario(self.root.get_ref())
     }
 
+    /// Whether it has a key at its top.
+    pub fn has(&self, key: &str) -> bool {
+        self.root.get_ref().get(key).is_some()
+    }
+
     /// What it says. What `T` refuses is an error with its place.
     pub fn read<T: DeserializeOwned>(self) -> Result<T, ScenarioError> {
         exact(ValueDeserializer::from(self.root)).map_err(|e| ScenarioError::toml(self.file, self.text, &e))

@@ -175,6 +175,12 @@ impl Scenario {
     /// The scenario that a text says.
     fn of(document: Document<'_>, base: &Path) -> Result<Self, ScenarioError> {
         let (name, text) = (document.file, document.text);
+        if document.has("bodies") {
+            let accepted = "a scenario of patches, with `[body]`; one of rigid bodies is simulated by `bristle \
+                            rollout` alone";
+            let e = ParameterError::new("bodies", "given", accepted);
+            return Err(ScenarioError::field(name, text, "bodies", e.to_string()).about(&e));
+        }
         let (mut spec, rows) = columns::with_table::<Spec>(document, base)?;
         let at = |e: &ParameterError| {
             let field = e.field.split(", ").next().unwrap_or_default();
