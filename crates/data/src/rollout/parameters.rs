@@ -13,8 +13,10 @@ use super::npz::Npz;
 use crate::disk;
 use bristle_scenario::in_columns;
 
-/// Contacts that are drawn together.
+/// Contacts that are drawn together, if they have few numbers.
 const BLOCK: u64 = 4096;
+/// Most numbers that are drawn together: each has its name in memory then.
+const MOST_NUMBERS: u64 = 1 << 20;
 
 /// Every number that contacts are drawn with, in a file that is removed in the end.
 #[derive(Debug)]
@@ -43,8 +45,10 @@ impl Parameters {
         let file =
             File::options().create(true).truncate(true).read(true).write(true).open(path).map_err(io_error(path))?;
         let mut parameters = Self { path: path.to_owned(), file, contacts, columns: Vec::new() };
-        for from in (0..contacts).step_by(BLOCK as usize) {
-            parameters.add(&of, from..contacts.min(from + BLOCK))?;
+        let numbers = if contacts == 0 { 0 } else { of(0)?.len() as u64 };
+        let block = (MOST_NUMBERS / numbers.max(1)).clamp(1, BLOCK);
+        for from in (0..contacts).step_by(block as usize) {
+            parameters.add(&of, from..contacts.min(from + block))?;
         }
         Ok(parameters)
     }
@@ -52,9 +56,10 @@ impl Parameters {
     /// Draws a block of contacts.
     fn add(&mut self, of: &impl Draw, block: Range<u64>) -> Result<(), RolloutError> {
         let mut columns = HashMap::new();
-        for (name, values) in in_columns(block.clone(), of)? {
+        for (i, (name, values)) in in_columns(block.clone(), of)?.into_iter().enumerate() {
             // Names come in the order of contact 0, except for shapes that have parameters of their own.
-            if !self.columns.iter().any(|column| column.name == name) {
+            let is_usual = self.columns.get(i).is_some_and(|column| column.name == name);
+            if !is_usual && !self.columns.iter().any(|column| column.name == name) {
                 self.columns.push(Drawn { name: name.clone(), first: block.start });
             }
             columns.insert(name, values);
