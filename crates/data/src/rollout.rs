@@ -42,6 +42,7 @@ mod shard;
 mod shear;
 mod side_by_side;
 mod spool;
+mod stopped;
 #[cfg(feature = "cloud")]
 mod store;
 mod verify;
@@ -63,6 +64,7 @@ pub use own::{PICTURE, check_own, is_made_here, is_of_page, remove_run};
 pub use place::Place;
 pub use record::{Counts, Summary};
 pub use shard::Shard;
+pub use stopped::{StoppedWorld, WorldCounts};
 #[cfg(feature = "cloud")]
 pub use store::Store;
 pub use verify::{Verified, verify};

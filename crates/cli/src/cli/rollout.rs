@@ -10,7 +10,7 @@ use super::options::{failure, seed, whole};
 use super::progress::Progress;
 use super::target::{send, target};
 use super::{Failure, engine, note, print, print_text, scenario_file};
-use bristle::engine::Engine;
+use bristle::engine::{Engine, EngineInfo};
 use bristle::error::EngineError;
 use bristle_data::rollout::{
     Datasets, Extra, Format, Left, Options, ROTATION_SPUN, RolloutError, SLIPPED, Shard, Store, Summary, already,
@@ -18,7 +18,7 @@ use bristle_data::rollout::{
 };
 use bristle_data::rollout::{WorldEngine, WorldSummary, complete_worlds, world_needs, worlds};
 use bristle_paper::run_picture::svg;
-use bristle_scenario::{EngineChoice, Precision, Scenario, WorldScenario, input, is_world};
+use bristle_scenario::{EngineChoice, Precision, Scenario, SolverName, WorldScenario, input, is_world};
 
 /// The page of a run, in its directory.
 pub(super) const REPORT: &str = "report.html";
@@ -144,7 +144,7 @@ impl Rollout {
         let scenario = Scenario::load(&file, &self.changes("contacts")).map_err(Failure::of_scenario)?;
         let (options, store) = target(self.options(), self.work.as_deref())?;
         if let Some(summary) = found(store.as_ref(), |store| store.begin(&scenario, &options))? {
-            self.check_engine(Path::new(&summary.out), &summary)?;
+            self.check_engine(Path::new(&summary.out), &summary.engine, self.asked_precision())?;
             self.note(format_args!("{} is complete", summary.out));
             return self.print(&summary);
         }
@@ -162,7 +162,7 @@ impl Rollout {
         stop: &Stop,
     ) -> Result<Summary, Failure> {
         if let Some(summary) = complete(scenario, options).map_err(failure)? {
-            self.check_engine(&options.out, &summary)?;
+            self.check_engine(&options.out, &summary.engine, self.asked_precision())?;
             self.note(format_args!("{} is complete", options.out.display()));
             return Ok(summary);
         }
@@ -220,26 +220,20 @@ impl Rollout {
 
     /// The same for a scenario of rigid bodies.
     fn run_worlds(&self, file: &Path) -> Result<(), Failure> {
-        let of_patches = [
-            ("--report", self.report),
-            ("--tolerance", self.tolerance.is_some()),
-            ("--sweep", !self.sweeps.is_empty()),
-            ("--extend", self.extend),
-        ];
-        if let Some((option, _)) = of_patches.iter().find(|(_, given)| *given) {
-            return Err(Failure::of_user(format!(
-                "{option}: expected a scenario of patches; this one has `[[bodies]]`"
-            )));
-        }
+        self.refuse_what_worlds_lack()?;
         let scenario = WorldScenario::load(file, &self.changes("worlds")).map_err(Failure::of_scenario)?;
         let (options, store) = target(self.options(), self.work.as_deref())?;
+        // Lemke's method has one precision, whatever is asked for.
+        let asked = self.asked_precision().filter(|_| scenario.spec().solver != SolverName::Lemke);
         if let Some(summary) = found(store.as_ref(), |store| store.begin_worlds(&scenario, &options))? {
+            self.check_engine(Path::new(&summary.out), &summary.engine, asked)?;
             self.note(format_args!("{} is complete", summary.out));
             return self.end_worlds(&summary);
         }
         let choice = self.engine.unwrap_or(scenario.spec().engine);
         let precision = self.precision.unwrap_or(scenario.spec().precision);
         if let Some(summary) = complete_worlds(&scenario, &options).map_err(failure)? {
+            self.check_engine(&options.out, &summary.engine, asked)?;
             self.note(format_args!("{} is complete", options.out.display()));
             send(store.as_ref(), &options, self.quiet)?;
             return self.end_worlds(&summary);
@@ -247,6 +241,10 @@ impl Rollout {
         let adapter = self.adapter.adapter.as_deref();
         let (info, make) = engine::open_worlds(choice, precision, &scenario, adapter, self.quiet)?;
         let needs = world_needs(&scenario, &options).map_err(failure)?;
+        if let Some((first, others)) = scenario.untouched().split_first() {
+            let others = if others.is_empty() { String::new() } else { format!(" (nor {} others)", others.len()) };
+            self.note(format_args!("no contact names the body {first}{others}: it touches nothing"));
+        }
         self.note(&needs);
         let stop = stop_when_interrupted(false);
         stop.goes_to(&options.out);
@@ -268,26 +266,48 @@ impl Rollout {
         self.end_worlds(&summary)
     }
 
+    /// Refuses options of patches, before anything is read or written.
+    fn refuse_what_worlds_lack(&self) -> Result<(), Failure> {
+        let shard = self.shard.map(|shard| format!("--shard {shard}"));
+        let format = self.datasets.formats.iter().find(|format| **format != Format::Npz);
+        let format = format.map(|format| format!("--format {}", format.name()));
+        let with = self.datasets.with.first().map(|extra| format!("--with {}", extra.name()));
+        let given = |option: &str, given: bool| given.then(|| option.to_owned());
+        let of_patches = [
+            (given("--report", self.report), "trajectories.svg has a picture of the paths"),
+            (given("--tolerance", self.tolerance.is_some()), "all steps are as long as `--step` says"),
+            (
+                given("--sweep", !self.sweeps.is_empty()),
+                "`--set 'KEY={ choice = [..] }'` draws one of some values for each world, and a run for each value has \
+                 an `--out` of its own",
+            ),
+            (given("--extend", self.extend), "a new run with more worlds (`-n`) begins with the worlds of the old one"),
+            (shard, "a run on each machine has a `--seed` and an `--out` of its own"),
+            (format, "trajectories.npz and contacts.npz are written always"),
+            (with, "poses, twists and forces are written always"),
+        ];
+        match of_patches.into_iter().find_map(|(option, instead)| Some((option?, instead))) {
+            None => Ok(()),
+            Some((option, instead)) => Err(Failure::of_user(format!(
+                "{option}: expected a scenario of patches; of this one, with `[[bodies]]`, {instead}"
+            ))),
+        }
+    }
+
+    /// Prints what became of a run of worlds; it is a failure if none has finished.
     fn end_worlds(&self, s: &WorldSummary) -> Result<(), Failure> {
         if self.json {
-            return print(&serde_json::to_string(s).map_err(Failure::of_machine)?);
+            print(&serde_json::to_string(s).map_err(Failure::of_machine)?)?;
+        } else {
+            print_text(&world_text(s))?;
         }
-        let text = format!(
-            "{} worlds on {} ({}, {})\n{} steps in {:.1} s: {:.3e} world-steps per second; {} solved by \
-             Lemke's method; largest residual {:.1e}\n{} failed\n{}",
-            s.worlds,
-            s.engine.engine,
-            s.engine.precision,
-            s.engine.adapter,
-            s.steps,
-            s.wall_s,
-            s.world_steps_per_s,
-            s.by_lemke,
-            s.residual,
-            s.failed,
-            s.out
-        );
-        print_text(&text)
+        match s.stopped.first() {
+            Some(first) if s.failed == s.worlds => Err(Failure::of_machine(format!(
+                "no world has finished: {} of {} were stopped, {first}; {}",
+                s.failed, s.worlds, first.remedy
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the run in `out` is to have a report: if it is asked for, or the run that is extended has one.
@@ -313,16 +333,19 @@ impl Rollout {
         }
     }
 
+    /// The precision that an argument asks for.
+    fn asked_precision(&self) -> Option<&'static str> {
+        self.precision.map(|p| if p == Precision::F32 { "f32" } else { "f64" })
+    }
+
     /// Checks that a complete run was computed as the arguments ask for. What the scenario says is of its
     /// text.
-    fn check_engine(&self, out: &Path, summary: &Summary) -> Result<(), Failure> {
+    fn check_engine(&self, out: &Path, ran: &EngineInfo, precision: Option<&str>) -> Result<(), Failure> {
         let engine = match self.engine {
             None | Some(EngineChoice::Auto) => None,
             Some(EngineChoice::Cpu) => Some("cpu"),
             Some(EngineChoice::Gpu) => Some("gpu"),
         };
-        let precision = self.precision.map(|p| if p == Precision::F32 { "f32" } else { "f64" });
-        let ran = &summary.engine;
         for (what, asked, found) in [("engine", engine, ran.engine), ("precision", precision, ran.precision)] {
             if asked.is_some_and(|asked| asked != found) {
                 let difference = format!("{what} = {}, where it has {found}", asked.unwrap_or_default());
@@ -358,6 +381,38 @@ fn found<S>(
     begin: impl FnOnce(&Store) -> Result<Option<S>, RolloutError>,
 ) -> Result<Option<S>, Failure> {
     store.map_or(Ok(None), begin).map_err(failure)
+}
+
+fn world_text(s: &WorldSummary) -> String {
+    let n = s.worlds;
+    let mut text = format!(
+        "{n} world{} on {} ({}, {})\n{} steps in {:.1} s: {:.3e} world-steps per second; {} solved by Lemke's \
+         method; largest residual {:.1e}\n",
+        if n == 1 { "" } else { "s" },
+        s.engine.engine,
+        s.engine.precision,
+        s.engine.adapter,
+        s.steps,
+        s.wall_s,
+        s.world_steps_per_s,
+        s.by_lemke,
+        s.residual,
+    );
+    text += &match s.failed {
+        0 => "none was stopped\n".to_owned(),
+        failed => format!("{failed} of {n} stopped:\n"),
+    };
+    s.stopped.iter().for_each(|stopped| text += &format!("  {stopped}\n"));
+    let named = s.stopped.len() as u64;
+    if s.failed > named && named > 0 {
+        text += &format!("  and {} others: `status` and `failed_bodies` in trajectories.npz\n", s.failed - named);
+    }
+    // Once for each reason.
+    let mut remedies: Vec<&str> = s.stopped.iter().map(|stopped| stopped.remedy.as_str()).collect();
+    remedies.dedup();
+    remedies.iter().take(2).for_each(|remedy| text += &format!("to do: {remedy}\n"));
+    text += &s.out;
+    text
 }
 
 pub(super) fn text(s: &Summary) -> String {

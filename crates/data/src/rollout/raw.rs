@@ -97,7 +97,7 @@ impl Raw {
     pub fn numbers_of(&self, column: &Column, contacts: Range<u64>) -> Result<Vec<f64>, RolloutError> {
         let bytes = self.bytes(column, contacts)?;
         Ok(match column.item {
-            Item::F32 | Item::U8 | Item::Bool => unreachable!("no raw array has such items"),
+            Item::F32 | Item::U8 | Item::Bool => unreachable!("no raw array of numbers has such items"),
             Item::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
             Item::U32 => bytes.as_chunks().0.iter().map(|b| f64::from(u32::from_le_bytes(*b))).collect(),
             Item::U64 => bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b) as f64).collect(),

@@ -21,7 +21,8 @@ use super::partial;
 use super::raw::Raw;
 use super::record::{self, MOST_SHOWN, SCENARIO};
 use super::spool::Spool;
-use super::{Curve, Datasets, NetMotion, Options, RolloutError, Shown, check_place, find_complete, make, manifest};
+use super::stopped::{MOST_STOPPED, StoppedWorld, WorldCounts, word};
+use super::{Curve, Format, NetMotion, Options, RolloutError, Shown, check_place, find_complete, make, manifest};
 use crate::disk;
 use bristle::engine::EngineInfo;
 use bristle::error::{EngineError, ParameterError};
@@ -57,6 +58,12 @@ pub struct WorldSummary {
     pub residual: f64,
     /// Worlds that were stopped.
     pub failed: u64,
+    /// The same by the reason.
+    #[serde(default)]
+    pub status: WorldCounts,
+    /// The first of them: where they were stopped, why, and what to do.
+    #[serde(default)]
+    pub stopped: Vec<StoppedWorld>,
     /// Time the engine took \[s\].
     pub wall_s: f64,
     /// Steps of all worlds over the engine's time.
@@ -72,8 +79,17 @@ const BLOCK_BYTES: u64 = 64 << 20;
 /// Most worlds of a block: a run that is stopped loses no more.
 const MOST_WORLDS: u64 = 256;
 
+/// Which bodies a world was stopped for.
+const FAILED_BODIES: &str = "failed_bodies";
+
+/// Bytes of an array of an NPZ file beside its numbers: its name three times, and what it has to say.
+const BYTES_OF_ARRAY: u64 = 512;
+/// How often the text of the scenario is on the disk: in the run, and in its progress file, which is written
+/// beside the old one.
+const COPIES_OF_TEXT: u64 = 4;
+
 /// The arrays of worlds with so many bodies and pairs, all but `time`.
-pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
+pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 12] {
     [
         samples("pose", 7 * bodies, "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]"),
         samples(
@@ -87,12 +103,23 @@ pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 9] {
             "force [N] of each pair of `contacts` on its second body, in the world: [worlds, samples, pairs, 3]",
         ),
         samples("energy", 1, "kinetic and potential energy [J]"),
+        contacts("status", Item::U32, "0 is clean; 1 became non-finite; 4 no solution of a contact problem was found"),
+        contacts("failed_step", Item::I64, "step at which the world was stopped, -1 if it was not"),
+        contacts("failed_time", Item::F64, "simulated time [s] at which the world was stopped, NaN if it was not"),
         contacts(
-            "status",
-            Item::U32,
-            "0 is clean; 1 became non-finite; 2 had too many contacts; 4 contacts were not solved",
+            "failed_residual",
+            Item::F64,
+            "residual [-] of the best solution of the contact problem that was not solved, NaN if there is none",
         ),
-        contacts("failed_step", Item::I64, "step at which the world failed, -1 if it did not"),
+        Column {
+            width: bodies,
+            ..contacts(
+                FAILED_BODIES,
+                Item::Bool,
+                "bodies for which the world was stopped, [worlds, bodies]: those whose numbers were not finite, or all \
+                 that touched each other where no solution was found",
+            )
+        },
         contacts("steps", Item::U64, "steps taken"),
         contacts("by_lemke", Item::U64, "steps whose contacts were left to Lemke's method"),
         contacts("residual", Item::F64, "largest residual of a step [-]"),
@@ -109,18 +136,32 @@ pub fn complete_worlds(scenario: &WorldScenario, options: &Options) -> Result<Op
     find_complete(options, |dir| summary_of(scenario, dir))
 }
 
-/// Worlds are written as NPZ, in one piece.
+/// Worlds are written as NPZ, in one piece, all of them at once.
 fn check_datasets(options: &Options) -> Result<(), RolloutError> {
-    let refuse =
-        |field, found: String, accepted: &str| Err(RolloutError::Dataset(ParameterError::new(field, found, accepted)));
-    if let Some(shard) = options.shard {
-        return refuse("shard", shard.to_string(), "no shards of a scenario of rigid bodies");
-    }
-    if options.datasets != Datasets::default() {
-        let formats = options.datasets.record().to_string();
-        return refuse("format", formats, "npz alone for a scenario of rigid bodies");
-    }
-    Ok(())
+    let refuse = |field: &str, found: String, accepted: &str| {
+        let accepted = format!("{accepted}, as the scenario is of rigid bodies");
+        Err(ParameterError::new(field, found, accepted))
+    };
+    let check = || {
+        if let Some(shard) = options.shard {
+            let accepted = "a run in one piece, or a run for each part with `seed` and `worlds` of its own";
+            return refuse("shard", shard.to_string(), accepted);
+        }
+        let formats = &options.datasets.formats;
+        if formats.iter().any(|format| *format != Format::Npz) || formats.is_empty() {
+            let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
+            return refuse("format", names.join(","), "`npz` alone");
+        }
+        if let Some(extra) = options.datasets.extras.first() {
+            return refuse("with", extra.name().to_owned(), "no extras: poses, twists and forces are written always");
+        }
+        if options.extend {
+            let accepted = "a new run with more `worlds`, whose first worlds are those of the old one";
+            return refuse("extend", "given".to_owned(), accepted);
+        }
+        Ok(())
+    };
+    check().map_err(RolloutError::Dataset)
 }
 
 /// The summary of the complete run in `dir`, whose files are as they were written; none if there is no
@@ -166,7 +207,8 @@ pub fn world_needs(scenario: &WorldScenario, options: &Options) -> Result<Needs,
         chosen.map(|c| c.bytes(1)).sum::<u64>()
     };
     let (n, sample, outcome) = (spec.worlds, bytes(true), bytes(false));
-    let parameters = 8 * scenario.parameters(0)?.len() as u64;
+    let arrays = scenario.parameters(0)?.len() as u64;
+    let parameters = 8 * arrays;
     let block = options.block.unwrap_or((BLOCK_BYTES / (sample * samples)).clamp(1, MOST_WORLDS)).min(n);
     let (one, at_end) = (bytes_of_one(&scenario.world(0)?), parameters + outcome);
     let disk = vec![
@@ -178,7 +220,7 @@ pub fn world_needs(scenario: &WorldScenario, options: &Options) -> Result<Needs,
             n * (parameters + 2 * outcome),
             format!("{n} worlds x {} bytes of parameters and outcomes", parameters + 2 * outcome),
         ),
-        records(0),
+        records(arrays * BYTES_OF_ARRAY + COPIES_OF_TEXT * scenario.text().len() as u64),
     ];
     let memory = vec![
         // The samples of a block as numbers, and once more as bytes when they are written.
@@ -262,14 +304,25 @@ impl Recorded {
     fn take(&mut self, worlds: &Worlds) {
         for (k, world) in worlds.worlds().iter().enumerate() {
             let [poses, twists, forces, energies] = &mut self.arrays;
+            if world.failure().is_some() {
+                let bodies = world.bodies().len();
+                for (array, more) in
+                    [(poses, 7 * bodies), (twists, 6 * bodies), (forces, 3 * world.pairs.len()), (energies, 1)]
+                {
+                    array[k].extend(std::iter::repeat_n(f64::NAN, more));
+                }
+                continue;
+            }
             for state in world.states() {
                 let (t, q) = (state.pose.translation.vector, state.pose.rotation);
                 poses[k].extend([t.x, t.y, t.z, q.w, q.i, q.j, q.k]);
                 twists[k].extend(state.velocity.iter().chain(state.angular.iter()));
             }
-            for pair in 0..world.pairs.len() {
-                let of_pair = world.contacts().iter().filter(|c| c.pair == pair).map(|c| c.force);
-                forces[k].extend(of_pair.sum::<nalgebra::Vector3<f64>>().iter());
+            let start = forces[k].len();
+            forces[k].resize(start + 3 * world.pairs.len(), 0.0);
+            for contact in world.contacts() {
+                let of_pair = &mut forces[k][start + 3 * contact.pair..][..3];
+                of_pair.iter_mut().zip(contact.force.iter()).for_each(|(sum, force)| *sum += force);
             }
             energies[k].push(world.energy());
         }
@@ -278,19 +331,28 @@ impl Recorded {
     /// The bytes of an array; of those with one item a world from the worlds at the end.
     fn bytes(&self, name: &str, end: &[World]) -> Vec<u8> {
         let samples = |k: usize| self.arrays[k].iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
-        let word = |world: &World| match world.failure().map(|stop| stop.why) {
-            None => 0u32,
-            Some(Failure::NotFinite) => 1,
-            Some(Failure::Unsolved { .. }) => 4,
-        };
         match name {
             "pose" => samples(0),
             "twist" => samples(1),
             "force" => samples(2),
             "energy" => samples(3),
-            "status" => end.iter().flat_map(|w| word(w).to_le_bytes()).collect(),
+            "status" => end.iter().flat_map(|w| word(w.failure().map(|f| f.why)).to_le_bytes()).collect(),
             // Two's complement of -1 where there was no failure.
             "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.step).to_le_bytes()).collect(),
+            "failed_time" => {
+                end.iter().flat_map(|w| w.failure().map_or(f64::NAN, |_| w.time()).to_le_bytes()).collect()
+            }
+            "failed_residual" => {
+                let residual = |w: &World| match w.failure()?.why {
+                    Failure::Unsolved { residual } => Some(residual),
+                    Failure::NotFinite => None,
+                };
+                end.iter().flat_map(|w| residual(w).unwrap_or(f64::NAN).to_le_bytes()).collect()
+            }
+            FAILED_BODIES => {
+                let lost = |w: &World, body: &usize| w.failure().is_some_and(|f| f.bodies.contains(body));
+                end.iter().flat_map(|w| (0..w.bodies().len()).map(move |body| lost(w, &body).into())).collect()
+            }
             "steps" => end.iter().flat_map(|w| w.steps().to_le_bytes()).collect(),
             "by_lemke" => end.iter().flat_map(|w| w.by_lemke().to_le_bytes()).collect(),
             _ => end.iter().flat_map(|w| w.residual().to_le_bytes()).collect(),
@@ -321,6 +383,8 @@ fn write(
         }
         if inner > 1 {
             shape.extend([(column.width / inner) as u64, inner as u64]);
+        } else if column.name == FAILED_BODIES {
+            shape.push(column.width as u64);
         }
         npz.copy(column.name, column.item, &shape, &mut raw.reader(column, 0..n)?)?;
     }
@@ -339,6 +403,7 @@ fn write(
     }
     let sum = |name: &str| Ok::<u64, RolloutError>(all(name)?.iter().sum::<f64>() as u64);
     let (steps, wall_s) = (sum("steps")?, spool.seconds());
+    let words: Vec<u32> = all("status")?.into_iter().map(|word| word as u32).collect();
     let summary = WorldSummary {
         engine: engine.info.clone(),
         processors: spool.processors(),
@@ -346,7 +411,9 @@ fn write(
         steps,
         by_lemke: sum("by_lemke")?,
         residual: all("residual")?.into_iter().fold(0.0, f64::max),
-        failed: all("failed_step")?.iter().filter(|step| **step >= 0.0).count() as u64,
+        failed: words.iter().filter(|word| **word != 0).count() as u64,
+        status: WorldCounts::of(&words),
+        stopped: stopped(scenario, &raw, columns, &words, engine.info.precision == "f32")?,
         wall_s,
         world_steps_per_s: if wall_s > 0.0 { steps as f64 / wall_s } else { 0.0 },
         step: spec.step,
@@ -372,6 +439,30 @@ fn write(
     let digests = [("trajectories.npz".to_owned(), trajectories), ("contacts.npz".to_owned(), drawn)];
     manifest::appear(dir, run, &digests.into())?;
     Ok(summary)
+}
+
+/// The first of the worlds that were stopped, which are those with another word than 0; their contacts were
+/// solved in single precision or not.
+fn stopped(
+    scenario: &WorldScenario,
+    raw: &Raw,
+    columns: &[Column],
+    words: &[u32],
+    is_single: bool,
+) -> Result<Vec<StoppedWorld>, RolloutError> {
+    let column =
+        |name: &str| columns.iter().find(|c| c.name == name).unwrap_or_else(|| unreachable!("no array {name}"));
+    let steps = (scenario.spec().step, is_single);
+    let first = (0u64..).zip(words).filter(|(_, word)| **word != 0).take(MOST_STOPPED);
+    let one = |(k, word): (u64, &u32)| {
+        let number = |name: &str| Ok::<f64, RolloutError>(raw.numbers_of(column(name), k..k + 1)?[0]);
+        let chosen = raw.bytes(column(FAILED_BODIES), k..k + 1)?;
+        let names = scenario.spec().bodies.iter().zip(chosen).filter(|(_, chosen)| *chosen != 0);
+        let names = names.map(|(body, _)| body.name.clone()).collect();
+        let at = (number("failed_step")? as u64, number("failed_time")?);
+        Ok(StoppedWorld::new((k, *word), at, number("failed_residual")?, names, steps))
+    };
+    first.map(one).collect()
 }
 
 /// The worlds of a run's picture: of each the first body that forces move, from above.
@@ -407,6 +498,7 @@ fn shown(scenario: &WorldScenario, raw: &Raw, columns: &[Column]) -> Result<Show
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Datasets, Extra};
     use super::*;
     use bristle_rigid::world::Method;
 
@@ -494,6 +586,139 @@ mod tests {
         }
     }
 
+    /// Worlds that are stopped are named by the summary and in the arrays, whatever the blocks, and if the
+    /// run is resumed.
+    #[test]
+    fn a_summary_says_where_and_why_worlds_were_stopped() {
+        // A body that turns too fast for the step about an axis that is not a principal one.
+        let top = "[[bodies]]
+            name = 'top'
+            shape = { sphere = 0.1 }
+            mass = 1
+            inertia = [1e-3, 2e-3, 3e-3]
+            position = [0, 0, 9]
+            angular_velocity = [{ choice = [0, 1e9] }, 1, 0]
+            ";
+        let text = TEXT.replacen("[[contacts]]", &format!("{top}[[contacts]]"), 1).replace("worlds = 7", "worlds = 40");
+        // It touches nothing meanwhile.
+        let text = text.replace("position = [0, 0, 0.02]", "position = [0, 0, 5]");
+        let scenario = WorldScenario::parse(&text, "tops.toml").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (driver, shape) = (String::new(), String::new());
+        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver, shape };
+        let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
+        let engine = WorldEngine { info, make: &make };
+        let run = |name: &str, block, resume, progress: &(dyn Fn(u64) -> bool + Sync)| {
+            let options = Options { resume, block: Some(block), ..Options::new(dir.path().join(name)) };
+            worlds(&scenario, &engine, &options, &world_needs(&scenario, &options).unwrap(), progress)
+        };
+        let whole = run("whole", 40, false, &|_| true).unwrap();
+        let calls = std::sync::atomic::AtomicU64::new(0);
+        let stop = |_| calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 31;
+        run("parts", 3, false, &stop).unwrap_err();
+        let parts = run("parts", 7, true, &|_| true).unwrap();
+        assert_eq!(parts.stopped, whole.stopped);
+        assert_eq!((parts.failed, parts.status), (whole.failed, whole.status));
+
+        let fast: Vec<u64> = (0..40).filter(|k| scenario.world(*k).unwrap().states()[2].angular.x > 0.0).collect();
+        assert!(fast.len() > MOST_STOPPED && fast.len() < 40, "{fast:?}");
+        assert_eq!(whole.failed, fast.len() as u64);
+        assert_eq!(whole.status, WorldCounts { not_finite: whole.failed, unsolved: 0 });
+        let named: Vec<u64> = whole.stopped.iter().map(|stopped| stopped.world).collect();
+        assert_eq!(named, fast[..MOST_STOPPED]);
+        let mut alone = make(scenario.block(0..40).unwrap()).unwrap();
+        alone.advance(0.1).unwrap();
+        for stopped in &whole.stopped {
+            let world = alone.world(stopped.world as usize);
+            let found = world.failure().unwrap();
+            assert_eq!((stopped.step, stopped.time), (found.step, world.time()));
+            assert_eq!(stopped.bodies, ["top"]);
+        }
+        for name in ["whole", "parts"] {
+            let path = dir.path().join(name).join("trajectories.npz");
+            let mut zip = zip::ZipArchive::new(std::fs::File::open(&path).unwrap()).unwrap();
+            let npy = npyz::NpyFile::new(zip.by_name("failed_bodies.npy").unwrap()).unwrap();
+            assert_eq!(npy.shape(), [40, 3]);
+            let lost = npy.into_vec::<bool>().unwrap();
+            for (k, lost) in (0u64..).zip(lost.chunks(3)) {
+                assert_eq!(lost, [false, false, fast.contains(&k)], "{k}");
+            }
+            for (array, width) in [("pose", 21), ("twist", 18), ("force", 3), ("energy", 1)] {
+                let samples = read(&path, array).1;
+                assert_eq!(samples.len(), 40 * 6 * width);
+                for (k, samples) in (0u64..).zip(samples.chunks(6 * width)) {
+                    let (start, end) = (&samples[..width], &samples[width..]);
+                    assert!(start.iter().all(|v| v.is_finite()), "{array} of world {k}");
+                    assert!(end.iter().all(|v| v.is_nan() == fast.contains(&k)), "{array} of world {k}");
+                }
+            }
+            let times = read(&path, "failed_time").1;
+            assert!((0u64..).zip(&times).all(|(k, time)| time.is_nan() != fast.contains(&k)), "{times:?}");
+            // The record says the same, and what each array is.
+            let record = text_of_record(&dir.path().join(name));
+            assert_eq!(record["summary"]["stopped"][0]["bodies"][0], "top");
+            assert!(record["arrays"]["status"].as_str().unwrap().contains("4 no solution"), "{record}");
+            assert!(record["arrays"]["failed_bodies"].is_string(), "{record}");
+        }
+    }
+
+    fn text_of_record(run: &Path) -> Value {
+        serde_json::from_str(&text(run, RECORD).unwrap().unwrap()).unwrap()
+    }
+
+    /// What only runs of patches do is refused before anything is written, in the words of the library.
+    #[test]
+    fn what_worlds_cannot_do_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let scenario = WorldScenario::parse(TEXT, "slide.toml").unwrap();
+        let options = Options::new(dir.path().join("run"));
+        let formats = |formats, extras| Datasets { formats, extras };
+        for (options, wanted) in [
+            (Options { shard: Some("2/3".parse().unwrap()), ..options.clone() }, "shard = 2/3: expected a run in one"),
+            (Options { extend: true, ..options.clone() }, "extend = given: expected a new run with more `worlds`"),
+            (
+                Options { datasets: formats(vec![Format::Npz, Format::Zarr], Vec::new()), ..options.clone() },
+                "format = npz,zarr: expected `npz` alone",
+            ),
+            (
+                Options { datasets: formats(Vec::new(), Vec::new()), ..options.clone() },
+                "format = : expected `npz` alone",
+            ),
+            (
+                Options { datasets: formats(vec![Format::Npz], vec![Extra::Shear]), ..options },
+                "with = shear: expected no extras",
+            ),
+        ] {
+            let refused = complete_worlds(&scenario, &options).unwrap_err();
+            assert!(refused.is_users() && refused.to_string().starts_with(wanted), "{refused}");
+            assert!(refused.to_string().ends_with("as the scenario is of rigid bodies"), "{refused}");
+        }
+        assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
+    }
+
+    /// Names of arrays and the text of a scenario count where there are many bodies and few worlds.
+    #[test]
+    fn a_run_takes_no_more_disk_than_is_told() {
+        let mut text = "duration = 0.002\nworlds = 2\nrecord_every = 0.001\n".to_owned();
+        for k in 0..200 {
+            text += &format!("[[bodies]]\nname = 'b{k}'\nshape = {{ sphere = 0.01 }}\nmass = 1\n");
+            text += &format!("position = [{k}, 0, 0]\n");
+        }
+        for (a, b) in (0..200).flat_map(|a| (a + 1..200.min(a + 30)).map(move |b| (a, b))) {
+            text += &format!("[[contacts]]\nbodies = ['b{a}', 'b{b}']\nmu = 0.5\n");
+        }
+        let scenario = WorldScenario::parse(&text, "many.toml").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options::new(dir.path().join("run"));
+        let needs = world_needs(&scenario, &options).unwrap();
+        let (driver, shape) = (String::new(), String::new());
+        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver, shape };
+        let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
+        worlds(&scenario, &WorldEngine { info, make: &make }, &options, &needs, &|_| true).unwrap();
+        let taken = disk::size(&options.out);
+        assert!(taken < needs.disk_bytes && needs.disk_bytes < 4 * taken, "{taken} of {needs}");
+    }
+
     #[test]
     fn what_multiplies_is_counted_and_told() {
         let dir = tempfile::tempdir().unwrap();
@@ -510,8 +735,9 @@ mod tests {
         assert!(many.to_string().contains("100000 worlds x 6 samples x 240 bytes x 2, once raw"), "{many}");
         assert_eq!(many.blocks.next, MOST_WORLDS);
         let raw = many.disk_bytes - few.disk_bytes;
-        // Three sides, the mass, three numbers of place and velocity each, mu; and five outcomes.
-        assert_eq!(raw, (100_000 - 7) * (2 * 6 * 240 + 11 * 8 + 2 * 36));
+        // Three sides, the mass, three numbers of place and velocity each, mu; seven outcomes, with a byte
+        // for each of two bodies; and five more digits in the text.
+        assert_eq!(raw, (100_000 - 7) * (2 * 6 * 240 + 11 * 8 + 2 * 54) + 5 * COPIES_OF_TEXT);
         // The samples of one world alone do not fit into a block, nor those of all on any disk.
         let refused = needs(1 << 32, "1e-5").unwrap_err().to_string();
         assert!(refused.contains("expected fewer worlds (`worlds`), fewer samples (`record_every`)"), "{refused}");
