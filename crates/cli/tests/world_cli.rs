@@ -88,7 +88,7 @@ fn what_a_world_cannot_have_is_refused_with_its_place() {
         (&["--set", "bodies.1.mass=-1"], "bodies.1.mass = -1"),
         (&["--set", "contacts.0.mu={ uniform = [-1, 0] }"], "contacts.0.mu"),
         (&["--set", "bodies.1.inertia=[1, 1, 3]"], "bodies.1.inertia = [1.0, 1.0, 3.0]: expected moments of a rigid"),
-        (&["--engine", "gpu", "--precision", "f64"], "a GPU solves contacts by blocks in f32"),
+        (&["--engine", "gpu", "--precision", "f64"], "a GPU solves contacts in f32"),
     ] {
         let all = [&["rollout", "my.toml"], arguments].concat();
         let failed = bristle(dir.path(), &all).assert().failure().code(2).get_output().stderr.clone();

@@ -41,7 +41,8 @@ use bristle::error::ParameterError;
 use bristle::range;
 use bristle::schedule::Signal;
 
-/// Largest overlap with which bodies may begin, over the shortest side or the diameter of the smaller one \[-\].
+/// Largest overlap with which bodies may begin, over the shortest side or the diameter of the smaller one
+/// \[-\].
 pub const MOST_OVERLAP: f64 = 0.1;
 
 /// Two bodies that may touch.
@@ -53,8 +54,8 @@ pub struct Pair {
     pub mu: f64,
 }
 
-/// Whose x axis, projected on the tangent plane, is the first friction direction of a contact; the y axis where
-/// x is within 26 degrees of the normal.
+/// Whose x axis, projected on the tangent plane, is the first friction direction of a contact; the y axis
+/// where x is within 26 degrees of the normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
     /// The world's: which body of a pair comes first makes no difference.
@@ -77,8 +78,8 @@ pub struct WorldContact {
     pub gap: f64,
     /// Force on the second body over the step, in the world \[N\].
     pub force: Vector3<f64>,
-    /// Which corners or faces touch, the impulse along normal and tangents [N s], and what the contact does: for
-    /// the start of the next step.
+    /// Which corners or faces touch, the impulse along normal and tangents [N s], and what the contact does:
+    /// for the start of the next step.
     pub(super) feature: u64,
     pub(super) impulse: [f64; 3],
     pub(super) mode: Mode,
@@ -198,14 +199,14 @@ impl World {
         self.steps
     }
 
-    /// Groups of touching bodies whose contacts, in some step, were solved by Lemke's method because another had
-    /// not converged.
+    /// Groups of touching bodies whose contacts, in some step, were solved by Lemke's method because another
+    /// had not converged.
     pub const fn by_lemke(&self) -> u64 {
         self.by_lemke
     }
 
-    /// Groups of touching bodies whose contacts, in some step, were solved on the CPU although the engine is a
-    /// GPU, because there were too many.
+    /// Groups of touching bodies whose contacts, in some step, were solved on the CPU although the engine is
+    /// a GPU, because there were too many.
     pub const fn on_cpu(&self) -> u64 {
         self.on_cpu
     }

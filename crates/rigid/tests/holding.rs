@@ -46,8 +46,8 @@ fn moved(before: &World, after: &World, side: f64) -> f64 {
     before.states().iter().zip(after.states()).map(of).fold(0.0, f64::max)
 }
 
-/// Random towers of equal cubes, from 0.1 mm to 10 m, aligned, displaced or turned, rest for ten seconds. Small
-/// ones have a smaller gravity, so that a step is not longer than a fall by their own size.
+/// Random towers of equal cubes, from 0.1 mm to 10 m, aligned, displaced or turned, rest for ten seconds.
+/// Small ones have a smaller gravity, so that a step is not longer than a fall by their own size.
 #[test]
 fn random_towers_rest() {
     let (mut worlds, mut sides) = (Vec::new(), Vec::new());
@@ -236,7 +236,8 @@ fn thrown(k: u64, bodies: usize) -> World {
     world
 }
 
-/// Whatever is thrown, its energy never rises: not by contacts, not by overlaps that are parted, not by turning.
+/// Whatever is thrown, its energy never rises: not by contacts, not by overlaps that are parted, not by
+/// turning.
 #[test]
 fn energy_never_rises() {
     let thrown: Vec<World> = (0..40).map(|k| thrown(k, 4)).collect();
@@ -333,8 +334,8 @@ fn large_worlds_go_on() {
     assert!(most[0] == 36 && most[1] == 48 && most[2] >= 33 && most[3] > 32, "{most:?}");
 }
 
-/// Friction of a box on the edge of another, of parallel edges, of a thin plate, of a small box on a large one:
-/// each rests where statics says so.
+/// Friction of a box on the edge of another, of parallel edges, of a thin plate, of a small box on a large
+/// one: each rests where statics says so.
 #[test]
 fn boxes_rest_on_corners_edges_and_plates() {
     let fixed = |half: [f64; 3], turn: Vector3<f64>, z: f64| {

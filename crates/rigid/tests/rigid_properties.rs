@@ -258,10 +258,14 @@ fn friction_of_worlds_is_of_maximal_dissipation_and_complements_their_motion() {
                     assert!(!inside || slip < 10.0 * slack(method), "{method:?}: slides by {slip:e} inside");
                     stuck += usize::from(inside);
                     slid += usize::from(slip > 1e-2);
-                    // Contacts that touch do not approach, and one that leaves carries nothing.
-                    let apart = u.z + c.gap / H;
-                    assert!(apart >= -slack(method) * 10.0, "{method:?}: approaches by {apart:e}");
-                    assert!(f_n.min(apart) <= unit.max(10.0 * slack(method)), "{method:?}: {f_n:e} {apart:e}");
+                    // Contacts that touch do not approach, and one that leaves carries nothing. An overlap is
+                    // no velocity, nor is a gap of less than 1e-9 of the shortest side; parting what overlaps
+                    // turns the angular velocity a little, too.
+                    let closed = u.z + c.gap.max(0.0) / H;
+                    let apart = if c.gap < 1e-10 && u.z.abs() < closed.abs() { u.z } else { closed };
+                    let turned = (slack(method) * 10.0).max(1e-6);
+                    assert!(apart >= -turned, "{method:?}: approaches by {apart:e}");
+                    assert!(f_n.min(apart) <= unit.max(turned), "{method:?}: {f_n:e} {apart:e}");
                 }
             }
         }

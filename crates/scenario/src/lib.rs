@@ -46,7 +46,7 @@ pub use spec::{EngineChoice, Precision, RuleName, Spec};
 pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
 pub use world::{
-    PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShapeSpec, WorldSpec, is_world,
+    AxesName, PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShapeSpec, WorldSpec, is_world,
     world_json_schema,
 };
 

@@ -22,7 +22,7 @@ use bristle::error::ParameterError;
 use bristle::pool;
 use bristle::random::Draw;
 use bristle::range::{self, Range};
-use bristle_rigid::world::{Kind, Method, Pair, State, World, WorldBody, WorldShape};
+use bristle_rigid::world::{Axes, Kind, Method, Pair, State, World, WorldBody, WorldShape};
 
 /// Most bodies of a world.
 const MOST_BODIES: usize = 512;
@@ -54,9 +54,9 @@ pub struct WorldSpec {
     /// The engine; `--engine` overrides it.
     #[serde(default)]
     pub engine: EngineChoice,
-    /// Precision in which contacts are solved on the CPU, to 1e-6 or 1e-11; a GPU has `f32` alone.
-    #[serde(default)]
-    pub precision: Precision,
+    /// Precision in which contacts are solved, to a residual of 1e-6 or 1e-8; if not given `f64` on the CPU,
+    /// and `f32` on a GPU, which has no other.
+    pub precision: Option<Precision>,
     /// How contacts are solved.
     #[serde(default)]
     pub solver: SolverName,
@@ -64,6 +64,9 @@ pub struct WorldSpec {
     /// of motion.
     #[serde(default = "directions")]
     pub directions: usize,
+    /// Where the friction directions begin: the x axis of the world, or of the first body of a pair.
+    #[serde(default)]
+    pub axes: AxesName,
     /// Acceleration of gravity [m/s^2]; `[0, 0, -9.81]` if not given.
     pub gravity: Option<[Number; 3]>,
     /// The bodies.
@@ -93,11 +96,23 @@ fn directions() -> usize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SolverName {
-    /// By blocks, with Lemke's method for the few that do not converge. The default.
+    /// By Newton's method on what contacts do, bodies that touch by themselves. The default.
     #[default]
-    Blocks,
+    #[serde(alias = "blocks")]
+    Newton,
     /// By Lemke's method alone, on the CPU in double precision.
     Lemke,
+}
+
+/// Whose x axis, projected on the tangent plane, is the first friction direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AxesName {
+    /// The world's. The default.
+    #[default]
+    World,
+    /// That of the first body of the pair: the directions turn with it.
+    Body,
 }
 
 /// A body.
@@ -160,7 +175,7 @@ pub enum WorldShapeSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairSpec {
-    /// Their names. The x axis of the first is the first friction direction.
+    /// Their names.
     pub bodies: [String; 2],
     /// Coefficient of friction, 0 to 1e6.
     pub mu: Number,
@@ -227,7 +242,7 @@ impl WorldScenario {
             return Err(at(ParameterError::new("bodies", value, format!("1 to {MOST_BODIES}"))));
         }
         if spec.solver == SolverName::Lemke && spec.engine == EngineChoice::Gpu {
-            return Err(at(ParameterError::new("solver", "lemke", "blocks with engine = \"gpu\"")));
+            return Err(at(ParameterError::new("solver", "lemke", "newton with engine = \"gpu\"")));
         }
         let plan = Plan::new(spec.duration, spec.step, spec.record_every).map_err(at)?;
         for (k, body) in spec.bodies.iter().enumerate() {
@@ -263,12 +278,19 @@ impl WorldScenario {
         &self.plan
     }
 
+    /// The precision in which contacts are solved: what is asked for, or the scenario's, or that of the
+    /// engine.
+    pub fn precision(&self, asked: Option<Precision>, on_gpu: bool) -> Precision {
+        let own = if on_gpu { Precision::F32 } else { Precision::F64 };
+        asked.or(self.spec.precision).unwrap_or(own)
+    }
+
     /// How contacts are solved on the CPU in this precision.
     pub fn method(&self, precision: Precision) -> Method {
         match (self.spec.solver, precision) {
             (SolverName::Lemke, _) => Method::Lemke,
-            (SolverName::Blocks, Precision::F64) => Method::Double,
-            (SolverName::Blocks, Precision::F32) => Method::Single,
+            (SolverName::Newton, Precision::F64) => Method::Double,
+            (SolverName::Newton, Precision::F32) => Method::Single,
         }
     }
 
@@ -314,9 +336,20 @@ impl WorldScenario {
         all.filter(|(k, _)| !named.is_empty() && !named.contains(k)).map(|(_, body)| body.name.as_str()).collect()
     }
 
+    /// The error with the names of bodies that overlap in the place of their indices.
+    fn with_names(&self, world: &World, error: ParameterError) -> ParameterError {
+        let Some((pair, depth)) = world.overlap().filter(|(pair, _)| error.field == format!("contacts[{pair}].bodies"))
+        else {
+            return error;
+        };
+        let [a, b] = world.pairs[pair].bodies.map(|i| &self.spec.bodies[i].name);
+        ParameterError { value: format!("\"{a}\" and \"{b}\", which overlap by {depth:.3e} m"), ..error }
+    }
+
     fn drawn(&self, k: u64, numbers: bool) -> Result<(World, Vec<(String, f64)>), ScenarioError> {
         let mut sampler = Sampler::new(Draw::new(self.spec.seed, k), &[], numbers);
-        let made = world(&self.spec, &self.pairs, &mut sampler).and_then(|world| world.validate().map(|()| world));
+        let made = world(&self.spec, &self.pairs, &mut sampler)
+            .and_then(|world| world.validate().map_err(|e| self.with_names(&world, e)).map(|()| world));
         let at = |e: ParameterError| {
             // Fields are called as `--set` and `contacts.npz` call them.
             let e = ParameterError { field: e.field.replace('[', ".").replace(']', ""), ..e };
@@ -383,6 +416,10 @@ fn three(sampler: &mut Sampler, name: &str, numbers: Option<&[Number; 3]>) -> [f
 
 fn world(spec: &WorldSpec, pairs: &[[usize; 2]], sampler: &mut Sampler) -> Result<World, ParameterError> {
     let mut world = World::new(spec.directions);
+    world.axes = match spec.axes {
+        AxesName::World => Axes::World,
+        AxesName::Body => Axes::Body,
+    };
     if spec.gravity.is_some() {
         world.gravity = three(sampler, "gravity", spec.gravity.as_ref());
     }

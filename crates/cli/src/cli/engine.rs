@@ -102,13 +102,11 @@ pub(super) fn open_worlds(
         (info, Box::new(move |worlds| Worlds::new(worlds, step, method)))
     };
     check_adapter(adapter, choice == EngineChoice::Cpu, "the engine gpu or auto")?;
-    check_adapter(adapter, method != Method::Single, "contacts by blocks in f32")?;
+    check_adapter(adapter, method != Method::Single, "contacts in f32")?;
     let hardware = match (choice, method) {
         (EngineChoice::Cpu, _) | (EngineChoice::Auto, Method::Double | Method::Lemke) => return Ok(on_cpu()),
         (EngineChoice::Gpu, Method::Double | Method::Lemke) => {
-            return Err(Failure::of_user(
-                "a GPU solves contacts by blocks in f32: expected that, or the engine cpu or auto",
-            ));
+            return Err(Failure::of_user("a GPU solves contacts in f32: expected that, or the engine cpu or auto"));
         }
         (EngineChoice::Gpu, Method::Single) => Choice::Any,
         (EngineChoice::Auto, Method::Single) => Choice::Hardware,

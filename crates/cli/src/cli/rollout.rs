@@ -231,7 +231,8 @@ impl Rollout {
             return self.end_worlds(&summary);
         }
         let choice = self.engine.unwrap_or(scenario.spec().engine);
-        let precision = self.precision.unwrap_or(scenario.spec().precision);
+        let on_gpu = choice == EngineChoice::Gpu || self.adapter.adapter.is_some();
+        let precision = scenario.precision(self.precision, on_gpu);
         if let Some(summary) = complete_worlds(&scenario, &options).map_err(failure)? {
             self.check_engine(&options.out, &summary.engine, asked)?;
             self.note(format_args!("{} is complete", options.out.display()));

@@ -62,7 +62,8 @@ impl StepWorlds for WorldStepper {
     }
 }
 
-/// What is found for each problem from its start, be it a solution or not. Which of them share a dispatch changes no result.
+/// What is found for each problem from its start, be it a solution or not. Which of them share a dispatch
+/// changes no result.
 fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, EngineError> {
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
     // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for

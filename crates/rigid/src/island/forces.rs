@@ -1,5 +1,5 @@
-//! The impulses of a motion: of all that give it, those with the least sum of squares in N s, which are unique,
-//! change continuously with the loads, and have the symmetry that the bodies have.
+//! The impulses of a motion: of all that give it, those with the least sum of squares in N s, which are
+//! unique, change continuously with the loads, and have the symmetry that the bodies have.
 
 use nalgebra::{Vector3, Vector6};
 

@@ -47,8 +47,9 @@ impl Island<'_> {
                 let grown = std::mem::replace(&mut q, again.1.clone());
                 (x, good) = (again.0, again.2);
                 if !good {
-                    // These contacts cannot all close, as a fourth leg that is too short: impulses grow without
-                    // end along a direction that moves nothing. The first that vanishes there is released.
+                    // These contacts cannot all close, as a fourth leg that is too short: impulses grow
+                    // without end along a direction that moves nothing. The first that vanishes there is
+                    // released.
                     let share = |i: &usize| grown[*i].x / (grown[*i].x - q[*i].x);
                     let falls = (0..q.len()).filter(|i| next[*i] != Mode::Separate && q[*i].x < grown[*i].x);
                     let Some(first) = falls.min_by(|a, b| share(a).total_cmp(&share(b))) else { return };
@@ -69,7 +70,8 @@ impl Island<'_> {
         }
     }
 
-    /// The modes of the impulses that are nearest to `p - u`, within friction for the normal impulse of these.
+    /// The modes of the impulses that are nearest to `p - u`, within friction for the normal impulse of
+    /// these.
     fn asked_for(&self, x: &[Vector6<f64>], p: &[Vector3<f64>]) -> Vec<Mode> {
         let of = |(link, p): (&Link, &Vector3<f64>)| {
             let q = p - self.velocity(link, x);
@@ -79,9 +81,9 @@ impl Island<'_> {
     }
 
     /// The scaled velocities for which a contact that sticks has no velocity, one that slides none along its
-    /// normal, and impulses lie on the part of the cone that the mode names, wherever on the lines through it;
-    /// with the impulses, and whether all that holds. `p` is where the search for impulses begins. None if the
-    /// system is singular.
+    /// normal, and impulses lie on the part of the cone that the mode names, wherever on the lines through
+    /// it; with the impulses, and whether all that holds. `p` is where the search for impulses begins. None
+    /// if the system is singular.
     ///
     /// `p = F y` and `T' u = 0`. With the compliance `e` this is `dp = -D (u + G dx)`, `D = F T' / e`, and
     /// `dx = G' dp`; a correction takes what `e` has left.
@@ -119,8 +121,8 @@ impl Island<'_> {
         x.iter().all(|x| x.iter().all(|c| c.is_finite())).then_some((x, p, good))
     }
 
-    /// Corrects velocities and impulses with the system that was factorised; the velocities and momenta that are
-    /// left.
+    /// Corrects velocities and impulses with the system that was factorised; the velocities and momenta that
+    /// are left.
     fn corrected(
         &mut self,
         spans: &[[Matrix3<f64>; 2]],

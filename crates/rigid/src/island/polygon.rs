@@ -1,4 +1,5 @@
-//! The friction cone of a contact: impulses `(p_n, p_t, p_o)` whose friction lies in `mu p_n` times a polygon.
+//! The friction cone of a contact: impulses `(p_n, p_t, p_o)` whose friction lies in `mu p_n` times a
+//! polygon.
 
 use nalgebra::{Matrix3, Vector3};
 

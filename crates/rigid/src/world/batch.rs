@@ -17,7 +17,7 @@ use bristle::range::{FORCE, RIGID_MU, TORQUE};
 pub enum Method {
     /// By Lemke's method: the reference.
     Lemke,
-    /// In double precision, to a residual of 1e-11, each group of bodies that touch by itself.
+    /// In double precision, to a residual of 1e-8 or less, each group of bodies that touch by itself.
     Double,
     /// By blocks in single precision, to 1e-6, where bodies move and at most 16 contacts touch; the others as
     /// [`Method::Double`].
@@ -57,8 +57,8 @@ impl StepWorlds for Method {
     }
 }
 
-/// Steps worlds whose contact problems `solve` solves all at once, in single precision; those of islands that are
-/// for double precision are solved here.
+/// Steps worlds whose contact problems `solve` solves all at once, in single precision; those of islands that
+/// are for double precision are solved here.
 #[cfg(feature = "gpu")]
 pub(crate) fn advance_each(
     worlds: &mut [&mut World],

@@ -1,12 +1,12 @@
-//! One step: from the state at its beginning to the contact problems, and from their solutions to the state at
-//! the end; `docs/model.md` (LCP 5) to (LCP 9).
+//! One step: from the state at its beginning to the contact problems, and from their solutions to the state
+//! at the end; `docs/model.md` (LCP 5) to (LCP 9).
 
 use nalgebra::{Matrix3, Matrix3x6, Vector3};
 
 use super::collision::{Touch, touches};
 use super::islands::{Members, islands};
 use super::{Axes, Failure, Kind, Pair, Stop, World, WorldContact};
-use crate::island::{Island, Link, Mode, Polygon, TOLERANCE};
+use crate::island::{ACCEPTED, Island, Link, Mode, Polygon, TOLERANCE};
 use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination, blocks};
 
 /// A step before its contacts are solved.
@@ -64,8 +64,8 @@ pub(crate) struct Answer {
 const REACH: f64 = 1.5;
 /// The square of the sine of 26 degrees: below it, an axis is too near to the normal to give a tangent.
 const LEAST_TANGENT: f64 = 0.19;
-/// Most contacts of an island that is solved in single precision: larger ones take long, and one round of them
-/// more turns of its loops than llvmpipe allows.
+/// Most contacts of an island that is solved in single precision: larger ones take long, and one round of
+/// them more turns of its loops than llvmpipe allows.
 pub(crate) const MOST_IN_SINGLE: usize = 16;
 /// How often a step is halved that has no answer as a whole.
 const MOST_HALVINGS: u32 = 4;
@@ -76,8 +76,8 @@ const STILL: f64 = 1e-3;
 const TOUCHING: (f64, f64) = (1e-9, 1e-12);
 /// Residual [-] with which bodies are parted.
 const PARTED: f64 = 1e-6;
-/// Bodies that begin in overlap part by so many of their sizes in a second [1/s]; where none has a size, so fast
-/// [m/s].
+/// Bodies that begin in overlap part by so many of their sizes in a second [1/s]; where none has a size, so
+/// fast [m/s].
 const PARTING: (f64, f64) = (1.0, 0.1);
 
 impl World {
@@ -150,8 +150,8 @@ impl World {
         out
     }
 
-    /// Takes a step of `h` \[s\] with the answers to all islands; in two halves, and these in halves, if there is
-    /// no answer to one of them.
+    /// Takes a step of `h` \[s\] with the answers to all islands; in two halves, and these in halves, if
+    /// there is no answer to one of them.
     pub(crate) fn apply(&mut self, h: f64, prepared: &Prepared, answers: &[Answer]) {
         self.apply_part(h, prepared, answers, 0);
         self.steps += 1;
@@ -245,8 +245,9 @@ impl World {
     /// become velocities.
     ///
     /// They are the shortest in the metric of the masses that open each overlap, and close no other contact.
-    /// Bodies that began in overlap part at a bounded speed, whatever that lifts. What is overlap by the error
-    /// of a step is parted as far as the energy allows that the step has taken, so that the sum never grows.
+    /// Bodies that began in overlap part at a bounded speed, whatever that lifts. What is overlap by the
+    /// error of a step is parted as far as the energy allows that the step has taken, so that the sum never
+    /// grows.
     fn part(
         &mut self,
         h: f64,
@@ -313,10 +314,10 @@ impl Prepared {
             self.link(frame, island, h, world.pairs[frame.pair].mu)
         });
         let found = Island::new(island.bodies.len(), links.collect(), &polygon, TOLERANCE).solve();
-        let solved = found.residual <= TOLERANCE;
+        let solved = found.residual <= ACCEPTED * TOLERANCE;
         if !solved && found.p.len() <= MOST_CONTACTS {
             let other = blocks::solve::<f64>(&self.problem(world, h, k));
-            if other.residual <= TOLERANCE {
+            if other.residual <= ACCEPTED * TOLERANCE {
                 return Answer { lemke: true, ..self.answer(k, other) };
             }
         }
@@ -337,9 +338,9 @@ impl Prepared {
         if answer.solved { answer } else { self.solve_island(world, h, k) }
     }
 
-    /// Whether an island is for the solver of islands in double precision, whatever the engine: it has more than
-    /// [`MOST_IN_SINGLE`] contacts, or it is at rest, which single precision does not keep, and for which the
-    /// modes of the step before are right.
+    /// Whether an island is for the solver of islands in double precision, whatever the engine: it has more
+    /// than [`MOST_IN_SINGLE`] contacts, or it is at rest, which single precision does not keep, and for
+    /// which the modes of the step before are right.
     pub(crate) fn is_for_double(&self, world: &World, k: usize) -> bool {
         let island = &self.islands[k];
         if island.contacts.len() > MOST_IN_SINGLE {

@@ -10,7 +10,8 @@ use super::Touch;
 
 /// Lengths that rounding may have changed, over the longest half side of the smaller box [-].
 const ROUNDING: f64 = 1e-9;
-/// The cosine of 2.6 degrees: an axis of two edges so near to the normal of a face is that of faces which touch.
+/// The cosine of 2.6 degrees: an axis of two edges so near to the normal of a face is that of faces which
+/// touch.
 const NEARLY_A_FACE: f64 = 0.999;
 /// The sine below which two edges are parallel: their cross product is no axis.
 const PARALLEL: f64 = 1e-6;
@@ -121,8 +122,8 @@ fn edge_on_edge(
     Touch { points, normal: axis, gap, feature }
 }
 
-/// A corner of the polygon in which two faces overlap: its place in the plane of the face, its height over it,
-/// and the edges before and after it.
+/// A corner of the polygon in which two faces overlap: its place in the plane of the face, its height over
+/// it, and the edges before and after it.
 #[derive(Clone, Copy)]
 struct Corner {
     at: Vector3<f64>,
