@@ -74,8 +74,8 @@ impl Banded {
         for k in 0..n {
             right.swap(k, self.pivots[k]);
             let value = right[k];
-            for row in k + 1..=(k + kl).min(n - 1) {
-                right[row] -= self.rows[row * width + k + kl - row] * value;
+            for (row, right) in right.iter_mut().enumerate().take((k + kl).min(n - 1) + 1).skip(k + 1) {
+                *right -= self.rows[row * width + k + kl - row] * value;
             }
         }
         for k in (0..n).rev() {

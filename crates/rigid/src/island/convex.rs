@@ -48,8 +48,8 @@ impl Island<'_> {
     /// One step of the method of multipliers from the impulses `p`, which become those of the next: the
     /// minimum of `1/2 |x|^2 + e/2 sum |p(x)|^2` with `p(x)` the impulse of the cone nearest to
     /// `p - (u + lift n) / e`.
-    fn minimise(&mut self, lift: &[f64], x: &mut Vec<Vector6<f64>>, p: &mut Vec<Vector3<f64>>) -> Vec<Mode> {
-        let from = p.clone();
+    fn minimise(&mut self, lift: &[f64], x: &mut [Vector6<f64>], p: &mut [Vector3<f64>]) -> Vec<Mode> {
+        let from = p.to_vec();
         let mut modes = vec![Mode::Separate; self.links.len()];
         let mut slope = self.slope(lift, &from, x, p, &mut modes);
         for _ in 0..MOST_STEPS {
@@ -66,7 +66,7 @@ impl Island<'_> {
             // The slope along the step grows; its zero is sought between none of it and all of it.
             let (mut low, mut high, mut t) = (0.0, 1.0, 1.0);
             let first: f64 = slope.iter().zip(&step).map(|(s, d)| s.dot(d)).sum();
-            let origin = x.clone();
+            let origin = x.to_vec();
             for _ in 0..30 {
                 x.iter_mut().zip(origin.iter().zip(&step)).for_each(|(x, (o, d))| *x = o - t * d);
                 slope = self.slope(lift, &from, x, p, &mut modes);
