@@ -143,8 +143,8 @@ fn what_worlds_cannot_do_is_refused_with_what_they_can() {
     refused(&["report", "run"], "expected one of patches");
     // A complete run of another engine is not taken for the one that is asked for.
     let resumed = |more: &[&'static str]| [&run[..], &["--resume"], more].concat();
-    bristle(dir.path(), &resumed(&["--precision", "f32"])).assert().success();
-    refused(&resumed(&["--precision", "f64"]), "run holds another run (precision = f64, where it has f32)");
+    bristle(dir.path(), &resumed(&["--precision", "f64"])).assert().success();
+    refused(&resumed(&["--precision", "f32"]), "run holds another run (precision = f32, where it has f64)");
     refused(&resumed(&["--seed", "7"]), "run holds another run (seed = 7, where it has 1)");
     assert!(!dir.path().join("merged").exists());
     // Lemke's method has its own precision, so that the same command ends again.

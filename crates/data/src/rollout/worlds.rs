@@ -724,7 +724,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let options = Options::new(dir.path().join("run"));
         let needs = |worlds: u64, every: &str| {
-            let text = TEXT.replace("worlds = 7", &format!("worlds = {worlds}")).replace("0.02", every);
+            let text = TEXT.replace("worlds = 7", &format!("worlds = {worlds}"));
+            let text = text.replace("record_every = 0.02", &format!("record_every = {every}"));
             world_needs(&WorldScenario::parse(&text, "slide.toml").unwrap(), &options)
         };
         // Two bodies with 7 and 6 numbers, a pair with 3, the energy: 30 numbers a sample, of which there are
