@@ -47,7 +47,6 @@ fn moved(before: &World, after: &World, side: f64) -> f64 {
 }
 
 /// Random towers of equal cubes, from 0.1 mm to 10 m, aligned, displaced or turned, rest for ten seconds.
-/// Small ones have a smaller gravity, so that a step is not longer than a fall by their own size.
 #[test]
 fn random_towers_rest() {
     let (mut worlds, mut sides) = (Vec::new(), Vec::new());
