@@ -109,7 +109,7 @@ struct Tally {
 impl Tally {
     fn add(&mut self, found: f64, (wanted, estimate): (f64, f64), scale: f64, what: &dyn Fn() -> String) {
         let (error, estimate) = ((found - wanted).abs() / scale, estimate / scale);
-        let limit = 1e-7f64.max(2.0 * estimate);
+        let limit = 1e-6f64.max(2.0 * estimate);
         assert!(error <= limit && estimate <= 1e-6, "{}: {found} and {wanted}, {error:.1e}, {estimate:.1e}", what());
         self.all += 1;
         self.inexact += usize::from(error > 1e-9);
