@@ -687,10 +687,10 @@ fn at_a_kink_the_derivative_is_that_of_a_side_or_at_rest_their_mean() {
     assert!((limit - 0.01).abs() < 1e-12, "{limit}");
     let [left, right] = [-1e-6, 1e-6].map(|d| (under(limit + d)[0] - under(limit)[0]) / d);
     assert!((left + 1.0).abs() < 1e-6 && right.abs() < 1e-6, "{left} {right}");
-    // To the rounding of any processor.
     let sides = [under(limit * (1.0 + 1e-9))[1], under(limit * (1.0 - 1e-9))[1]];
-    assert!(sides[0].abs() < 1e-9 && (sides[1] + 1.0).abs() < 1e-9, "{sides:?}");
-    assert!([0.0, -1.0].iter().any(|side| (side - under(limit)[1]).abs() < 1e-9));
+    assert!(sides[0] == 0.0 && (sides[1] + 1.0).abs() <= f64::EPSILON, "{sides:?}");
+    let at = under(limit)[1];
+    assert!(at == 0.0 || (at + 1.0).abs() <= f64::EPSILON, "{at}");
 
     // A bent LuGre bristle at rest gives way to motion either way.
     let with = Sensitivity::along("inputs.twist.vx", 1.0.into());
