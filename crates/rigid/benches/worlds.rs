@@ -5,21 +5,15 @@
 //! cargo bench -p bristle-rigid --bench worlds
 //! ```
 
+#[path = "../tests/common/mod.rs"]
+mod common;
+
 use std::time::Instant;
 
 use bristle::random::Draw;
 use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
+use common::{on_table, uniform};
 use nalgebra::{UnitQuaternion, Vector3};
-
-fn on_table() -> World {
-    let mut world = World::new(8);
-    world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
-    world
-}
-
-fn uniform(draw: Draw, name: &str, low: f64, high: f64) -> f64 {
-    low + (high - low) * draw.uniform(name)
-}
 
 /// Boxes on each other, displaced and turned at random.
 fn tower(k: u64, boxes: usize) -> World {

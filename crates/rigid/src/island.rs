@@ -1,8 +1,9 @@
 //! The contact problem of bodies that touch each other, solved in the space of their velocities.
 //!
 //! Impulses of redundant contacts are not unique, velocities mostly are: six unknowns a body, whatever the
-//! number of contacts. Velocities are scaled by the roots of masses and inertias, `x = M^1/2 (v' - v)`, so
-//! that light and heavy bodies count alike, and every contact by its own unit (`docs/model.md`, section 12).
+//! number of contacts. Velocities are scaled by the roots of masses and inertias, `x = M^1/2 (v' - v_free)`,
+//! so that light and heavy bodies count alike, and every contact by its own unit (`docs/model.md`, section
+//! 12).
 //!
 //! 1. The modes of the step before, most often right, give a linear system: [`modes`].
 //! 2. Else a convex problem in which a contact that slides may lift off, whose motion is unique, and which
@@ -26,6 +27,7 @@ pub(crate) const TOLERANCE: f64 = 1e-11;
 /// Residual, in multiples of the one that is sought, that is accepted where no smaller one is found: contacts
 /// that nearly slide, nearly close or nearly turn to another direction have many modes to the tolerance.
 pub(crate) const ACCEPTED: f64 = 1e3;
+
 /// A contact between two bodies of an island.
 pub(crate) struct Link {
     /// Places of its bodies in the island; none for a body that forces do not move.

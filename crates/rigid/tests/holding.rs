@@ -1,23 +1,16 @@
 //! Worlds that people build first: stacks, tables, grips, heaps. They rest where rest is possible, and lose
 //! energy where they move.
 
+mod common;
+
 use std::f64::consts::TAU;
 
 use bristle::random::Draw;
-use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
+use bristle_rigid::world::{Axes, Method, Pair, State, World, WorldBody, WorldShape, Worlds};
+use common::{on_table, uniform};
 use nalgebra::{UnitQuaternion, Vector3};
 
 const G: f64 = 9.81;
-
-fn on_table() -> World {
-    let mut world = World::new(8);
-    world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
-    world
-}
-
-fn uniform(draw: Draw, name: &str, low: f64, high: f64) -> f64 {
-    low + (high - low) * draw.uniform(name)
-}
 
 /// The force of a pair on its second body.
 fn force(world: &World, pair: usize) -> Vector3<f64> {
@@ -376,5 +369,39 @@ fn boxes_rest_on_corners_edges_and_plates() {
             "{name}: {:e}",
             moved(&first, worlds.world(0), half[2])
         );
+    }
+}
+
+/// With four directions friction is weakest between two of them: where these begin decides how far a body
+/// slides on a table that is turned under it, by `cos psi + sin psi tan beta`, (LCP 4) of docs/model.md.
+#[test]
+fn friction_directions_are_those_of_the_world_or_turn_with_the_first_body() {
+    let (mu, speed, psi) = (0.3, 0.6, TAU / 12.0);
+    let stops = speed / (mu * G);
+    let slid = |axes: Axes, swapped: bool| {
+        let mut world = World::new(4);
+        world.axes = axes;
+        let mut turned = State::default();
+        turned.pose.rotation = UnitQuaternion::from_scaled_axis(Vector3::new(0.0, 0.0, psi));
+        world.add(WorldBody::prescribed(WorldShape::Plane), turned);
+        let start = State { velocity: Vector3::new(speed, 0.0, 0.0), ..State::default() };
+        let body = world.add(WorldBody::solid(0.2, WorldShape::Points(vec![[0.0; 3]])), start);
+        world.pairs.push(Pair { bodies: if swapped { [body, 0] } else { [0, body] }, mu });
+        let mut worlds = Worlds::new(vec![world], 1e-4, Method::Double).unwrap();
+        let mut last = 0.0;
+        while worlds.world(0).time() < 2.0 * stops {
+            worlds.advance(1e-4).unwrap();
+            if worlds.world(0).states()[body].velocity.norm() > 1e-6 {
+                last = worlds.world(0).time();
+            }
+        }
+        last / stops
+    };
+    let late = psi.cos() + psi.sin();
+    for (axes, swapped, wanted) in
+        [(Axes::World, false, 1.0), (Axes::World, true, 1.0), (Axes::Body, false, late), (Axes::Body, true, 1.0)]
+    {
+        let found = slid(axes, swapped);
+        assert!((found - wanted).abs() < 1e-3, "{axes:?}, swapped {swapped}: {found} of {wanted}");
     }
 }

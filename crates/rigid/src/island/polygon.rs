@@ -3,6 +3,8 @@
 
 use nalgebra::{Matrix3, Vector3};
 
+use crate::lcp::ContactProblem;
+
 /// The part of its cone on which an impulse lies, and with it what the contact does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -31,12 +33,16 @@ pub(crate) struct Polygon {
 impl Polygon {
     /// With so many corners, evenly spaced from the first tangent on.
     pub(crate) fn new(directions: usize) -> Self {
-        let step = std::f64::consts::TAU / directions as f64;
-        let at = |angle: f64| [angle.cos(), angle.sin()];
-        let all = |shift: f64| (0..directions).map(|j| at((j as f64 + shift) * step)).collect::<Vec<_>>();
-        let middles = all(0.5);
+        let corners: Vec<[f64; 2]> = (0..directions).map(|j| ContactProblem::direction(directions, j)).collect();
+        let middle = |j: usize| {
+            let (d, e) = (corners[j], corners[(j + 1) % directions]);
+            let (x, y) = (d[0] + e[0], d[1] + e[1]);
+            [x / x.hypot(y), y / x.hypot(y)]
+        };
+        let middles: Vec<[f64; 2]> = (0..directions).map(middle).collect();
         let sides = middles.iter().map(|[x, y]| [-y, *x]).collect();
-        Self { corners: all(0.0), middles, sides, cosine: (0.5 * step).cos() }
+        let cosine = (std::f64::consts::PI / directions as f64).cos();
+        Self { corners, middles, sides, cosine }
     }
 
     /// Number of directions.

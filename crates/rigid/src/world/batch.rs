@@ -27,7 +27,7 @@ pub enum Method {
 impl Method {
     fn solve(self, world: &World, prepared: &Prepared, h: f64) -> Vec<Answer> {
         let island = |k| match self {
-            Self::Lemke => prepared.answer(k, prepared.problem(world, h, k).by_lemke()),
+            Self::Lemke => prepared.answer(world, k, prepared.problem(world, h, k).by_lemke()),
             Self::Single if !prepared.is_for_double(world, k) => {
                 prepared.checked(world, h, k, blocks::alone::<f32>(&prepared.problem(world, h, k)))
             }
@@ -66,7 +66,7 @@ pub(crate) fn advance_each(
     steps: u64,
     mut solve: impl FnMut(&[&ContactProblem]) -> Result<Vec<Impulses>, EngineError>,
 ) -> Result<(), EngineError> {
-    /// What a step of a world waits for: an answer, or the number of a problem.
+    /// An island that is solved here, or its problem for `solve`.
     enum Part {
         Here(Answer),
         Problem(ContactProblem),
@@ -76,7 +76,8 @@ pub(crate) fn advance_each(
             let prepared = world.prepare(h)?;
             let part = |k| {
                 if prepared.is_for_double(world, k) {
-                    return Part::Here(Answer { on_cpu: true, ..prepared.solve_island(world, h, k) });
+                    let on_cpu = prepared.is_large(k);
+                    return Part::Here(Answer { on_cpu, ..prepared.solve_island(world, h, k) });
                 }
                 Part::Problem(prepared.problem(world, h, k))
             };

@@ -55,7 +55,7 @@ pub(crate) struct Answer {
     pub(crate) solved: bool,
     /// Whether Lemke's method found it.
     pub(crate) lemke: bool,
-    /// Whether a GPU has left it to the CPU.
+    /// Whether a GPU has left it to the CPU, because it is too large.
     pub(crate) on_cpu: bool,
 }
 
@@ -187,7 +187,7 @@ impl World {
                 self.contacts[*k] = prepared.frames[*k].solved(h, *p, *mode);
             }
             self.by_lemke += u64::from(answer.lemke);
-            self.on_cpu += u64::from(answer.on_cpu && island.contacts.len() > MOST_IN_SINGLE);
+            self.on_cpu += u64::from(answer.on_cpu);
             self.residual = self.residual.max(answer.residual);
         }
         let shifts = self.part(h, prepared, answers, &twists);
@@ -299,6 +299,11 @@ impl World {
 }
 
 impl Prepared {
+    /// Whether an island has more contacts than are solved in single precision.
+    pub(crate) fn is_large(&self, k: usize) -> bool {
+        self.islands[k].contacts.len() > MOST_IN_SINGLE
+    }
+
     /// Number of islands.
     pub(crate) const fn islands(&self) -> usize {
         self.islands.len()
@@ -318,7 +323,7 @@ impl Prepared {
         if !solved && found.p.len() <= MOST_CONTACTS {
             let other = blocks::solve::<f64>(&self.problem(world, h, k));
             if other.residual <= ACCEPTED * TOLERANCE {
-                return Answer { lemke: true, ..self.answer(k, other) };
+                return self.answer(world, k, other);
             }
         }
         Answer {
@@ -334,7 +339,7 @@ impl Prepared {
 
     /// The answer that impulses give if they have the promised residual, else that of the solver of islands.
     pub(crate) fn checked(&self, world: &World, h: f64, k: usize, found: Impulses) -> Answer {
-        let answer = self.answer(k, found);
+        let answer = self.answer(world, k, found);
         if answer.solved { answer } else { self.solve_island(world, h, k) }
     }
 
@@ -343,7 +348,7 @@ impl Prepared {
     /// which the modes of the step before are right.
     pub(crate) fn is_for_double(&self, world: &World, k: usize) -> bool {
         let island = &self.islands[k];
-        if island.contacts.len() > MOST_IN_SINGLE {
+        if self.is_large(k) {
             return true;
         }
         let (mut before, mut pulled) = (0.0f64, 0.0f64);
@@ -358,7 +363,7 @@ impl Prepared {
     }
 
     /// The answer that impulses give.
-    pub(crate) fn answer(&self, k: usize, found: Impulses) -> Answer {
+    pub(crate) fn answer(&self, world: &World, k: usize, found: Impulses) -> Answer {
         let island = &self.islands[k];
         let mut added = vec![[Vector3::zeros(); 2]; island.bodies.len()];
         for (f, p) in island.contacts.iter().map(|k| &self.frames[*k]).zip(&found.p) {
@@ -371,9 +376,13 @@ impl Prepared {
                 added[place][1] += self.masses[body].inertia * sum(turns);
             }
         }
+        let polygon = Polygon::new(world.directions);
+        let mode =
+            |(k, p): (&usize, &[f64; 3])| polygon.nearest(world.pairs[self.frames[*k].pair].mu, Vector3::from(*p)).1;
+        let modes = island.contacts.iter().zip(&found.p).map(mode).collect();
         Answer {
             added,
-            modes: vec![Mode::default(); found.p.len()],
+            modes,
             residual: found.residual,
             solved: found.termination == Termination::Solved,
             lemke: found.lemke,
