@@ -125,7 +125,7 @@ impl<'a> Island<'a> {
 
     /// Finds the impulses of a motion, and keeps it if it is better than what there is.
     fn take(&mut self, x: Vec<Vector6<f64>>, best: &mut Option<(f64, Motion)>) {
-        let (p, modes) = self.least_forces(&x);
+        let (p, modes) = self.least_forces(&x, 0.5 * self.tolerance);
         let residual = self.residual(&x, &p);
         if residual.is_finite() && best.as_ref().is_none_or(|(least, _)| residual < *least) {
             *best = Some((residual, Motion { x, p, modes }));

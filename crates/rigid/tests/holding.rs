@@ -192,8 +192,13 @@ fn forces_that_are_not_unique_are_those_of_least_norm() {
     }
 }
 
-/// Boxes, balls and a tripod that are thrown into a corner.
+/// Boxes, balls and tripods that are thrown into a corner.
 fn thrown(k: u64, bodies: usize) -> World {
+    thrown_of(k, bodies, |i| i % 4)
+}
+
+/// The same of bodies of chosen kinds: boxes (0 and 1), balls (2) and tripods.
+fn thrown_of(k: u64, bodies: usize, kind: impl Fn(usize) -> usize) -> World {
     let draw = Draw::new(4105, k);
     let of = |name: &str, i: usize, low: f64, high: f64| uniform(draw, &format!("{name} {i}"), low, high);
     let mut world = on_table();
@@ -203,7 +208,7 @@ fn thrown(k: u64, bodies: usize) -> World {
         world.add(WorldBody::prescribed(WorldShape::Plane), wall);
     }
     for i in 0..bodies {
-        let shape = match i % 4 {
+        let shape = match kind(i) {
             0 | 1 => WorldShape::Box(["a", "b", "c"].map(|side| of(side, i, 0.02, 0.045))),
             2 => WorldShape::Sphere(of("radius", i, 0.02, 0.045)),
             _ => WorldShape::Points(vec![[0.05, 0.0, -0.03], [-0.03, 0.04, -0.03], [-0.03, -0.04, -0.03]]),
@@ -232,7 +237,7 @@ fn thrown(k: u64, bodies: usize) -> World {
 /// turning.
 #[test]
 fn energy_never_rises() {
-    let thrown: Vec<World> = (0..40).map(|k| thrown(k, 4)).collect();
+    let thrown: Vec<World> = (0..200).map(|k| thrown(k, 4)).collect();
     for (h, steps) in [(1e-2, 60), (1e-3, 400), (1e-4, 300), (1e-5, 300)] {
         let mut worlds = Worlds::new(thrown.clone(), h, Method::Double).unwrap();
         let first: Vec<f64> = worlds.worlds().iter().map(World::energy).collect();
@@ -324,6 +329,27 @@ fn large_worlds_go_on() {
         }
     }
     assert!(most[0] == 36 && most[1] == 48 && most[2] >= 33 && most[3] > 32, "{most:?}");
+}
+
+/// Thirty boxes thrown into a corner come to lie on each other with more than a hundred contacts, and their
+/// energy does not rise.
+#[test]
+fn heaps_of_boxes_go_on() {
+    let mut worlds = Worlds::new((0..2).map(|k| thrown_of(k, 30, |_| 0)).collect(), 2e-3, Method::Double).unwrap();
+    let first: Vec<f64> = worlds.worlds().iter().map(World::energy).collect();
+    let (mut before, mut most) = (first.clone(), [0; 2]);
+    for _ in 0..300 {
+        worlds.advance(2e-3).unwrap();
+        for (k, world) in worlds.worlds().iter().enumerate() {
+            assert!(world.failure().is_none(), "{k}: {:?}", world.failure());
+            let rise = (world.energy() - before[k]) / first[k];
+            assert!(rise < 1e-8, "{k}, {} s: {rise:e}", world.time());
+            before[k] = world.energy();
+            most[k] = world.contacts().len().max(most[k]);
+        }
+    }
+    assert!(most.iter().all(|most| *most > 100), "{most:?}");
+    assert!(worlds.worlds().iter().all(|world| world.residual() < 1e-8));
 }
 
 /// Friction of a box on the edge of another, of parallel edges, of a thin plate, of a small box on a large

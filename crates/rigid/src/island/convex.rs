@@ -14,8 +14,18 @@ use super::{ACCEPTED, Island, Mode, Motion};
 /// Compliance of a contact [-]: of the method of multipliers, which takes it back.
 const COMPLIANCE: f64 = 1e-7;
 /// Most convex problems of one step, and those after which a larger residual is enough.
-const MOST_ROUNDS: usize = 30;
+const MOST_ROUNDS: usize = 120;
 const FEW_ROUNDS: usize = 8;
+/// After so many rounds the modes are tried in one round of so many.
+const TRIED: usize = 4;
+/// Share of the change of a lift that is taken: contacts that load each other in turns would not settle with
+/// all of it.
+const DAMPING: f64 = 0.7;
+/// Where the changes of two rounds are equal to this share, those of later rounds are foreseen.
+const STEADY: f64 = 0.01;
+/// Most rounds that are foreseen, and those from one time to the next.
+const MOST_FORESEEN: f64 = 1e4;
+const APART: usize = 3;
 /// Most Newton steps of an inner problem.
 const MOST_STEPS: usize = 60;
 
@@ -26,23 +36,52 @@ impl Island<'_> {
         let (mut x, mut p) = (vec![Vector6::zeros(); self.bodies], vec![Vector3::zeros(); n]);
         let mut lift = vec![0.0; n];
         let mut tried: Vec<Mode> = Vec::new();
+        let (mut change, mut foreseen) = (f64::INFINITY, 0);
         for round in 0..MOST_ROUNDS {
+            let (old_lift, old) = (lift.clone(), p.clone());
             let modes = self.minimise(&lift, &mut x, &mut p);
-            if modes != tried {
+            self.take_near(&x, &p, best);
+            if modes != tried && (round < TRIED || round % TRIED == 0) {
                 self.by_modes(modes.clone(), &p, best);
                 tried = modes;
-            } else {
-                self.take(x.clone(), best);
             }
             let enough = best.as_ref().is_some_and(|(residual, _)| *residual <= ACCEPTED * self.tolerance);
             if self.is_solved(best) || round >= FEW_ROUNDS && enough {
                 return;
             }
+            let mut now = 0.0f64;
             for (link, lift) in self.links.iter().zip(&mut lift) {
                 let u = self.velocity(link, &x);
-                *lift = link.mu * self.polygon.support([u.y, u.z]);
+                let step = DAMPING * (link.mu * self.polygon.support([u.y, u.z]) - *lift);
+                *lift += step;
+                now = now.max(step.abs());
+            }
+            let share = now / change;
+            change = now;
+            if (share - 1.0).abs() < STEADY && round >= foreseen + APART {
+                // Bodies are wedged by impulses that grow by the same in each round.
+                let rounds = rounds_alike(&old, &p, share);
+                lift.iter_mut()
+                    .zip(&old_lift)
+                    .for_each(|(lift, old)| *lift = (*lift + rounds * (*lift - old)).max(0.0));
+                p.iter_mut().zip(&old).for_each(|(p, old)| *p += rounds * (*p - old));
+                foreseen = round;
             }
         }
+    }
+
+    /// Keeps a motion and its impulses if they are a solution to the residual that is accepted; instead of
+    /// its impulses those of least norm, if these are one, too.
+    fn take_near(&mut self, x: &[Vector6<f64>], p: &[Vector3<f64>], best: &mut Option<(f64, Motion)>) {
+        let residual = self.residual(x, p);
+        if !(residual <= ACCEPTED * self.tolerance) || best.as_ref().is_some_and(|(least, _)| *least <= residual) {
+            return;
+        }
+        let (least, modes) = self.least_forces(x, 2.0 * residual);
+        let of_least = self.residual(x, &least);
+        let (residual, p) =
+            if of_least <= ACCEPTED * self.tolerance { (of_least, least) } else { (residual, p.to_vec()) };
+        *best = Some((residual, Motion { x: x.to_vec(), p, modes }));
     }
 
     /// One step of the method of multipliers from the impulses `p`, which become those of the next: the
@@ -106,4 +145,13 @@ impl Island<'_> {
         }
         self.gathered(p).iter().zip(x).map(|(g, x)| x - g).collect()
     }
+}
+
+/// How many more rounds go as the last one, from `old` to `p`, of which each changes by `share` of the one
+/// before: until a contact has lost its impulse.
+fn rounds_alike(old: &[Vector3<f64>], p: &[Vector3<f64>], share: f64) -> f64 {
+    let falling = p.iter().zip(old).filter(|(p, old)| p.x > 0.0 && p.x < old.x);
+    let most = falling.map(|(p, old)| p.x / (old.x - p.x)).fold(MOST_FORESEEN, f64::min);
+    // The sum of all that is to come, if it ends.
+    if share < 1.0 { most.min(share / (1.0 - share)) } else { most }
 }

@@ -14,9 +14,10 @@ const CLOSE: f64 = 1e-14;
 
 impl Island<'_> {
     /// What each contact does in a motion, `s` being its speed of sliding: where it separates it has no
-    /// impulse, where it slides one on an edge or a face of its cone, else any.
-    fn parts(&self, x: &[Vector6<f64>]) -> Vec<Mode> {
-        let (corners, still) = (self.polygon.corners(), 0.5 * self.tolerance);
+    /// impulse, where it slides one on an edge or a face of its cone, else any. Velocities below `still` [-]
+    /// are none.
+    fn parts(&self, x: &[Vector6<f64>], still: f64) -> Vec<Mode> {
+        let corners = self.polygon.corners();
         let part = |link: &super::Link| {
             let u = self.velocity(link, x);
             if u.x > still {
@@ -48,8 +49,8 @@ impl Island<'_> {
     /// They are `p_i = w_i nearest(G_i y)` for some `y`, the multipliers of `G' p = x`; `w_i` turns the
     /// contact's own units into those of all. `y` minimises `1/2 sum w_i |nearest(G_i y)|^2 - x y`, to which
     /// a small multiple of the distance from the last `y` is added.
-    pub(super) fn least_forces(&mut self, x: &[Vector6<f64>]) -> (Vec<Vector3<f64>>, Vec<Mode>) {
-        let parts = self.parts(x);
+    pub(super) fn least_forces(&mut self, x: &[Vector6<f64>], still: f64) -> (Vec<Vector3<f64>>, Vec<Mode>) {
+        let parts = self.parts(x, still);
         let unit = self.impulse.iter().copied().fold(f64::INFINITY, f64::min);
         let weights: Vec<f64> = self.impulse.iter().map(|own| (unit / own).powi(2)).collect();
         let polygon = self.polygon;
