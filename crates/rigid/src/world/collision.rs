@@ -59,6 +59,25 @@ pub(super) fn touches(
     }
 }
 
+/// Whether balls of these `radii` [m] about two shapes are further than `reach` [m] from each other, so that
+/// there are no touches.
+pub(super) fn are_apart(
+    a: (&WorldShape, &Isometry3<f64>),
+    b: (&WorldShape, &Isometry3<f64>),
+    radii: [f64; 2],
+    reach: f64,
+) -> bool {
+    let between = b.1.translation.vector - a.1.translation.vector;
+    let over = |plane: &Isometry3<f64>, away: Vector3<f64>| (plane.rotation * Vector3::z()).dot(&away);
+    let distance = match (a.0, b.0) {
+        (WorldShape::Plane, _) => over(a.1, between),
+        (_, WorldShape::Plane) => over(b.1, -between),
+        _ => between.norm(),
+    };
+    // Shapes that are at the reach to rounding may have a touch; poses that are no numbers are looked at.
+    distance > (radii[0] + radii[1] + reach) * (1.0 + 1e-12)
+}
+
 /// Whether two shapes can touch with the first of them first.
 fn can_touch(a: &WorldShape, b: &WorldShape) -> bool {
     match a {

@@ -3,7 +3,7 @@
 
 use nalgebra::{Matrix3, Matrix3x6, Vector3};
 
-use super::collision::{Touch, touches};
+use super::collision::{Touch, are_apart, touches};
 use super::islands::{Members, islands};
 use super::{Axes, Failure, Kind, Pair, Stop, World, WorldContact};
 use crate::island::{ACCEPTED, Island, Link, Mode, Polygon, TOLERANCE};
@@ -120,12 +120,18 @@ impl World {
     /// The contacts that may close in a step.
     fn frames(&self, h: f64, free: &[[Vector3<f64>; 2]]) -> Vec<Frame> {
         let (mut out, mut found) = (Vec::new(), Vec::new());
+        let radii: Vec<f64> = self.bodies.iter().map(|body| body.shape.radius()).collect();
+        let fastest: Vec<f64> = free.iter().zip(&radii).map(|([v, w], r)| v.norm() + w.norm() * r).collect();
         for (index, Pair { bodies, .. }) in self.pairs.iter().enumerate() {
-            let fastest = |i: usize| free[i][0].norm() + free[i][1].norm() * self.bodies[i].shape.radius();
-            let reach = REACH * h * (fastest(bodies[0]) + fastest(bodies[1]));
-            found.clear();
+            let reach = REACH * h * (fastest[bodies[0]] + fastest[bodies[1]]);
             let [a, b] = bodies.map(|i| (&self.bodies[i].shape, &self.states[i].pose));
+            if are_apart(a, b, bodies.map(|i| radii[i]), reach) {
+                continue;
+            }
+            found.clear();
             touches(a, b, reach, &mut found);
+            // Contacts are in the order of pairs.
+            let last = &self.contacts[self.contacts.partition_point(|c| c.pair < index)..];
             for touch in &found {
                 let normal = touch.normal;
                 let tangent = |axis: Vector3<f64>| axis - normal * normal.dot(&axis);
@@ -141,7 +147,7 @@ impl World {
                 let axes = [normal, t, normal.cross(&t)];
                 let lever = |k: usize| touch.points[k].coords - self.states[bodies[k]].pose.translation.vector;
                 let turns = [0, 1].map(|k| axes.map(|axis| lever(k).cross(&axis)));
-                let before = self.contacts.iter().find(|c| c.pair == index && c.feature == touch.feature);
+                let before = last.iter().take_while(|c| c.pair == index).find(|c| c.feature == touch.feature);
                 let before = before.map(|c| (c.mode, c.impulse));
                 let closing = if touch.gap > self.touching(index) { touch.gap } else { 0.0 };
                 out.push(Frame { pair: index, touch: *touch, bodies: *bodies, axes, turns, closing, before });
