@@ -399,6 +399,13 @@ fn world_text(s: &WorldSummary) -> String {
         s.by_lemke,
         s.residual,
     );
+    let mut had = |count: u64, what: &str| {
+        if count > 0 {
+            text += &format!("{what}: {count}\n");
+        }
+    };
+    had(s.halved, "taken in shorter steps, as the contacts had no solution as a whole");
+    had(s.on_cpu, "groups of touching bodies that were too large for the GPU, and solved on the CPU");
     text += &match s.failed {
         0 => "none was stopped\n".to_owned(),
         failed => format!("{failed} of {n} stopped:\n"),

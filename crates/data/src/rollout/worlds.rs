@@ -54,6 +54,12 @@ pub struct WorldSummary {
     pub steps: u64,
     /// Steps whose contacts were left to Lemke's method, because blocks had not converged.
     pub by_lemke: u64,
+    /// Steps that were taken in shorter ones, because their contacts could not be solved as a whole.
+    #[serde(default)]
+    pub halved: u64,
+    /// Groups of bodies that touched, in all steps, with too many contacts for the engine, a GPU.
+    #[serde(default)]
+    pub on_cpu: u64,
     /// Largest residual of all steps [-].
     pub residual: f64,
     /// Worlds that were stopped.
@@ -89,7 +95,7 @@ const BYTES_OF_ARRAY: u64 = 512;
 const COPIES_OF_TEXT: u64 = 4;
 
 /// The arrays of worlds with so many bodies and pairs, all but `time`.
-pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 12] {
+pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 14] {
     [
         samples("pose", 7 * bodies, "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]"),
         samples(
@@ -122,6 +128,12 @@ pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 12] {
         },
         contacts("steps", Item::U64, "steps taken"),
         contacts("by_lemke", Item::U64, "steps whose contacts were left to Lemke's method"),
+        contacts("halved", Item::U64, "steps that were taken in shorter ones to solve their contacts"),
+        contacts(
+            "on_cpu",
+            Item::U64,
+            "groups of bodies that touched, in all steps, with too many contacts for a GPU, which the CPU solved",
+        ),
         contacts("residual", Item::F64, "largest residual of a step [-]"),
     ]
 }
@@ -355,6 +367,8 @@ impl Recorded {
             }
             "steps" => end.iter().flat_map(|w| w.steps().to_le_bytes()).collect(),
             "by_lemke" => end.iter().flat_map(|w| w.by_lemke().to_le_bytes()).collect(),
+            "halved" => end.iter().flat_map(|w| w.halved().to_le_bytes()).collect(),
+            "on_cpu" => end.iter().flat_map(|w| w.on_cpu().to_le_bytes()).collect(),
             _ => end.iter().flat_map(|w| w.residual().to_le_bytes()).collect(),
         }
     }
@@ -410,6 +424,8 @@ fn write(
         worlds: n,
         steps,
         by_lemke: sum("by_lemke")?,
+        halved: sum("halved")?,
+        on_cpu: sum("on_cpu")?,
         residual: all("residual")?.into_iter().fold(0.0, f64::max),
         failed: words.iter().filter(|word| **word != 0).count() as u64,
         status: WorldCounts::of(&words),
