@@ -8,6 +8,8 @@ pub(super) struct Banded {
     reach: usize,
     rows: Vec<f64>,
     pivots: Vec<usize>,
+    /// The last column of each row that has an element once it is factorised.
+    ends: Vec<usize>,
 }
 
 impl Banded {
@@ -33,6 +35,8 @@ impl Banded {
     pub(super) fn factorise(&mut self) -> bool {
         let (n, kl, width) = (self.size, self.reach, self.width());
         self.pivots.clear();
+        self.ends.clear();
+        let mut end = 0;
         for k in 0..n {
             let last = (k + kl).min(n - 1);
             let element = |rows: &[f64], row: usize| rows[row * width + k + kl - row];
@@ -43,7 +47,9 @@ impl Banded {
                 }
             }
             self.pivots.push(pivot);
-            let end = (k + 2 * kl).min(n - 1);
+            // A pivot from below brings its columns in.
+            end = end.max((pivot + kl).min(n - 1));
+            self.ends.push(end);
             if pivot != k {
                 for column in k..=end {
                     self.rows.swap(k * width + column + kl - k, pivot * width + column + kl - pivot);
@@ -79,7 +85,7 @@ impl Banded {
             }
         }
         for k in (0..n).rev() {
-            let end = (k + 2 * kl).min(n - 1);
+            let end = self.ends[k];
             let row = &self.rows[k * width + kl..k * width + kl + 1 + end - k];
             let sum: f64 = row[1..].iter().zip(&right[k + 1..=end]).map(|(a, x)| a * x).sum();
             right[k] = (right[k] - sum) / row[0];
