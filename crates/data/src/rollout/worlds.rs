@@ -752,9 +752,9 @@ mod tests {
         assert!(many.to_string().contains("100000 worlds x 6 samples x 240 bytes x 2, once raw"), "{many}");
         assert_eq!(many.blocks.next, MOST_WORLDS);
         let raw = many.disk_bytes - few.disk_bytes;
-        // Three sides, the mass, three numbers of place and velocity each, mu; seven outcomes, with a byte
+        // Three sides, the mass, three numbers of place and velocity each, mu; nine outcomes, with a byte
         // for each of two bodies; and five more digits in the text.
-        assert_eq!(raw, (100_000 - 7) * (2 * 6 * 240 + 11 * 8 + 2 * 54) + 5 * COPIES_OF_TEXT);
+        assert_eq!(raw, (100_000 - 7) * (2 * 6 * 240 + 11 * 8 + 2 * 70) + 5 * COPIES_OF_TEXT);
         // The samples of one world alone do not fit into a block, nor those of all on any disk.
         let refused = needs(1 << 32, "1e-5").unwrap_err().to_string();
         assert!(refused.contains("expected fewer worlds (`worlds`), fewer samples (`record_every`)"), "{refused}");
