@@ -7,8 +7,8 @@
 //!
 //! 1. The modes of the step before, most often right, give a linear system: [`modes`].
 //! 2. Else a convex problem in which a contact that slides may lift off, whose motion is unique, and which
-//!    keeps bodies at rest wherever friction can; its modes are tried, then the lift is taken back:
-//!    [`convex`].
+//!    keeps bodies at rest wherever friction can. The lift is taken back round by round, until the motion or
+//!    its modes give a solution: [`convex`].
 //! 3. Of the impulses with the motion that was found, those with the least sum of squares: [`forces`].
 
 mod banded;

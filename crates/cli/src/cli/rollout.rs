@@ -404,7 +404,7 @@ fn world_text(s: &WorldSummary) -> String {
             text += &format!("{what}: {count}\n");
         }
     };
-    had(s.halved, "taken in shorter steps, as the contacts had no solution as a whole");
+    had(s.halved, "steps that were halved, as their contacts had no solution as a whole");
     had(s.on_cpu, "groups of touching bodies that were too large for the GPU, and solved on the CPU");
     text += &match s.failed {
         0 => "none was stopped\n".to_owned(),
