@@ -72,6 +72,7 @@ mod fixtures;
 pub mod friction;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod implicit;
 pub mod limit_surface;
 pub mod memory;
 pub mod number;

@@ -15,6 +15,7 @@ use crate::solver::rigid_stick::RigidStick;
 use crate::solver::state::State;
 
 /// The grid of a contact: its cells that carry pressure at some time.
+#[derive(Clone, Debug)]
 pub struct Grid<C: Real> {
     /// The cells.
     pub cells: Cells<C>,
