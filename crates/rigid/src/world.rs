@@ -22,12 +22,14 @@ mod batch;
 mod body;
 mod collision;
 mod islands;
+mod patches;
 mod step;
 
 pub use batch::{Method, Saved, Worlds};
 #[cfg(feature = "gpu")]
 pub(crate) use batch::{StepWorlds, advance_each};
 pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
+pub use patches::WorldPatch;
 #[cfg(feature = "gpu")]
 pub(crate) use step::MOST_IN_SINGLE;
 
@@ -44,6 +46,9 @@ use bristle::schedule::Signal;
 /// Largest overlap with which bodies may begin, over the shortest side or the diameter of the smaller one
 /// \[-\].
 pub const MOST_OVERLAP: f64 = 0.1;
+
+/// Largest ratio of the masses of bodies that pairs connect, directly or through others that forces move [-].
+pub const MOST_RATIO: f64 = 1e6;
 
 /// Two bodies that may touch.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +134,7 @@ pub struct World {
     halved: u64,
     residual: f64,
     contacts: Vec<WorldContact>,
+    patches: patches::Patches,
     /// The pairs that began in overlap and have not parted yet.
     parting: Vec<bool>,
     failure: Option<Stop>,
@@ -152,6 +158,7 @@ impl World {
             halved: 0,
             residual: 0.0,
             contacts: Vec::new(),
+            patches: patches::Patches::new(),
             parting: Vec::new(),
             failure: None,
         }
@@ -206,7 +213,7 @@ impl World {
     }
 
     /// Groups of touching bodies whose contacts, in some step, were solved on the CPU although the engine is
-    /// a GPU, because there were too many.
+    /// a GPU, because there were too many, or patches of bristles in the world.
     pub const fn on_cpu(&self) -> u64 {
         self.on_cpu
     }
@@ -255,10 +262,25 @@ impl World {
         worst.map(|(k, depth, _)| (k, depth))
     }
 
+    /// The lightest and the heaviest of bodies that pairs connect, if their masses differ by more than
+    /// [`MOST_RATIO`].
+    pub fn uneven(&self) -> Option<[usize; 2]> {
+        let moved = |i: usize| (self.bodies.get(i)?.kind == Kind::Dynamic).then_some(i);
+        let ends: Vec<_> = self.pairs.iter().map(|pair| pair.bodies.map(moved)).collect();
+        islands::islands(self.bodies.len(), &ends).into_iter().find_map(|connected| {
+            let by_mass = |a: &usize, b: &usize| self.bodies[*a].mass.total_cmp(&self.bodies[*b].mass);
+            let light = connected.bodies.iter().copied().min_by(by_mass)?;
+            let heavy = connected.bodies.iter().copied().max_by(by_mass)?;
+            let ratio = self.bodies[heavy].mass / self.bodies[light].mass;
+            (ratio > MOST_RATIO * (1.0 + 1e-9)).then_some([light, heavy])
+        })
+    }
+
     /// Checks all fields against their ranges.
     ///
     /// # Errors
-    /// The first field out of range, a pair that has no contacts, or one that begins in overlap by more than
+    /// The first field out of range, a pair that has no contacts, masses that differ by more than
+    /// [`MOST_RATIO`] among bodies that pairs connect, or a pair that begins in overlap by more than
     /// [`MOST_OVERLAP`].
     pub fn validate(&self) -> Result<(), ParameterError> {
         let [least, most] = MOST_DIRECTIONS;
@@ -273,6 +295,7 @@ impl World {
         for (k, (body, state)) in self.bodies.iter().zip(&self.states).enumerate() {
             body.validate(&format!("bodies[{k}]"))?;
             state.validate(&format!("bodies[{k}]"))?;
+            state.validate_guide(&format!("bodies[{k}]"), body.guide())?;
         }
         let mut named = HashMap::new();
         for (k, pair) in self.pairs.iter().enumerate() {
@@ -295,6 +318,12 @@ impl World {
                 return Err(ParameterError::new(format!("{field}.bodies"), format!("{:?}", pair.bodies), accepted));
             }
         }
+        self.patches.each.iter().try_for_each(|patch| self.validate_patch(patch))?;
+        if let Some([light, heavy]) = self.uneven() {
+            let most = self.bodies[heavy].mass;
+            let accepted = least_mass(most, &format!("bodies[{heavy}]"));
+            return Err(ParameterError::number(&format!("bodies[{light}].mass"), self.bodies[light].mass, accepted));
+        }
         if let Some((k, depth)) = self.overlap() {
             let [a, b] = self.pairs[k].bodies;
             let value = format!("{a} and {b}, which overlap by {depth:.3e} m");
@@ -305,4 +334,13 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// What is accepted as the mass of a body that contacts connect with one of `most` [kg].
+pub fn least_mass(most: f64, named: &str) -> String {
+    format!(
+        "at least {:e} kg, because contacts connect it with {named} of {most} kg: a step is exact to 1e-6 where masses \
+         differ by at most {MOST_RATIO:e}",
+        most / MOST_RATIO
+    )
 }

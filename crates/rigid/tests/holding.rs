@@ -115,6 +115,22 @@ fn heavy_bodies_rest_on_light_ones() {
     }
 }
 
+#[test]
+fn bodies_that_differ_more_in_mass_are_refused_if_contacts_connect_them() {
+    let masses = |k: usize| [1.0, 1e3, 1e6, 2e6][k];
+    let mut world = tower(4, 0.1, &masses, |_| [0.0; 3]);
+    let told = |world: &World| Worlds::new(vec![world.clone()], 1e-3, Method::Double).err().map(|e| e.to_string());
+    let message = told(&world).unwrap();
+    assert!(message.contains("bodies[1].mass = 1: expected at least 2e0 kg, because contacts connect it"), "{message}");
+    assert!(message.contains("with bodies[4] of 2000000 kg"), "{message}");
+    // Nothing that touches it connects it with the others.
+    let pair = world.pairs.remove(1);
+    assert_eq!((pair.bodies, told(&world)), ([1, 2], None));
+    // The table, which nothing moves, does not carry forces from one body to another.
+    world.pairs.push(Pair { bodies: [0, 4], mu: 0.3 });
+    assert_eq!(told(&world), None);
+}
+
 /// A box between two pads that do not turn and are lighter than the box: friction holds it wherever it can.
 #[test]
 fn a_pinched_box_rests_below_its_limit_and_slips_above() {

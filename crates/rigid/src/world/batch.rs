@@ -19,21 +19,21 @@ pub enum Method {
     Lemke,
     /// In double precision, to a residual of 1e-8 or less, each group of bodies that touch by itself.
     Double,
-    /// By blocks in single precision, to 1e-6, where bodies move and at most 16 contacts touch; the others as
-    /// [`Method::Double`].
+    /// By blocks in single precision, to 1e-6, where bodies move and at most 16 contacts touch; the others,
+    /// and worlds with patches of bristles, as [`Method::Double`].
     Single,
 }
 
 impl Method {
-    fn solve(self, world: &World, prepared: &Prepared, h: f64) -> Vec<Answer> {
-        let island = |k| match self {
+    fn solve(self, world: &mut World, prepared: &mut Prepared, h: f64) -> Vec<Answer> {
+        let has_patches = world.has_patches();
+        world.answers(prepared, h, |world, prepared, k| match self {
             Self::Lemke => prepared.answer(world, k, prepared.problem(world, h, k).by_lemke()),
-            Self::Single if !prepared.is_for_double(world, k) => {
+            Self::Single if !has_patches && !prepared.is_for_double(world, k) => {
                 prepared.checked(world, h, k, blocks::alone::<f32>(&prepared.problem(world, h, k)))
             }
             Self::Double | Self::Single => prepared.solve_island(world, h, k),
-        };
-        (0..prepared.islands()).map(island).collect()
+        })
     }
 }
 
@@ -47,8 +47,8 @@ impl StepWorlds for Method {
     fn advance(&mut self, worlds: &mut [&mut World], h: f64, steps: u64) -> Result<(), EngineError> {
         let step = |world: &mut &mut World| {
             for _ in 0..steps {
-                let Some(prepared) = world.prepare(h) else { break };
-                let answers = self.solve(world, &prepared, h);
+                let Some(mut prepared) = world.prepare(h) else { break };
+                let answers = self.solve(world, &mut prepared, h);
                 world.apply(h, &prepared, &answers);
             }
         };
@@ -73,7 +73,13 @@ pub(crate) fn advance_each(
     }
     for _ in 0..steps {
         let prepare = |world: &mut &mut World| {
-            let prepared = world.prepare(h)?;
+            let mut prepared = world.prepare(h)?;
+            if world.has_patches() {
+                let solve = |world: &World, prepared: &Prepared, k| prepared.solve_island(world, h, k);
+                let here = |answer| Part::Here(Answer { on_cpu: true, ..answer });
+                let parts = world.answers(&mut prepared, h, solve).into_iter().map(here).collect();
+                return Some((prepared, parts));
+            }
             let part = |k| {
                 if prepared.is_for_double(world, k) {
                     let on_cpu = prepared.is_large(k);

@@ -136,6 +136,21 @@ impl State {
         }
     }
 
+    /// Refuses a velocity that the guide of a body does not allow.
+    pub(super) fn validate_guide(&self, field: &str, guide: Option<Vector3<f64>>) -> Result<(), ParameterError> {
+        let Some(guide) = guide else { return Ok(()) };
+        let across = self.velocity - guide * guide.dot(&self.velocity);
+        if across.norm() > 1e-9 * self.velocity.norm() {
+            let (value, accepted) = (format!("{:?}", self.velocity.as_slice()), "a velocity along the guide");
+            return Err(ParameterError::new(format!("{field}.velocity"), value, accepted));
+        }
+        if self.angular != Vector3::zeros() {
+            let (value, accepted) = (format!("{:?}", self.angular.as_slice()), "0, as a body on a guide does not turn");
+            return Err(ParameterError::new(format!("{field}.angular_velocity"), value, accepted));
+        }
+        Ok(())
+    }
+
     /// Checks a state that a world begins with.
     pub(super) fn validate(&self, field: &str) -> Result<(), ParameterError> {
         let all = |part: &str, of: &Vector3<f64>, range: Range| {
@@ -181,6 +196,9 @@ pub struct WorldBody {
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: WorldShape,
+    /// The axis of the world along which alone a dynamic body moves, without turning, as a finger of a
+    /// gripper on its rail does; of any length. None of a body that moves freely.
+    pub guide: Option<[f64; 3]>,
     /// Force at the centre of mass, in the world \[N\], beside gravity.
     pub force: [Signal; 3],
     /// Torque about the centre of mass, in the world [N m].
@@ -191,7 +209,15 @@ impl WorldBody {
     /// A solid of `mass` \[kg\] with this shape, without loads.
     pub fn solid(mass: f64, shape: WorldShape) -> Self {
         let none = || [0.0; 3].map(Signal::constant);
-        Self { kind: Kind::Dynamic, mass, inertia: shape.inertia(mass), shape, force: none(), torque: none() }
+        Self {
+            kind: Kind::Dynamic,
+            mass,
+            inertia: shape.inertia(mass),
+            shape,
+            guide: None,
+            force: none(),
+            torque: none(),
+        }
     }
 
     /// A body that keeps its twist, such as a table.
@@ -204,16 +230,26 @@ impl WorldBody {
         if self.kind == Kind::Dynamic { 1.0 / self.mass } else { 0.0 }
     }
 
+    /// The unit vector of the guide.
+    pub(super) fn guide(&self) -> Option<Vector3<f64>> {
+        self.guide.map(|guide| Vector3::from(guide).normalize())
+    }
+
+    /// Whether torques turn it about an axis with a moment of inertia.
+    fn turns(&self) -> bool {
+        self.kind == Kind::Dynamic && self.guide.is_none()
+    }
+
     /// Inverse of the inertia in the world [1/(kg m^2)].
     pub(super) fn inverse_inertia(&self, state: &State) -> Matrix3<f64> {
-        let inverse = |j: f64| if self.kind == Kind::Dynamic && j > 0.0 { 1.0 / j } else { 0.0 };
+        let inverse = |j: f64| if self.turns() && j > 0.0 { 1.0 / j } else { 0.0 };
         let turn = state.pose.rotation.to_rotation_matrix();
         turn.matrix() * Matrix3::from_diagonal(&Vector3::from(self.inertia.map(inverse))) * turn.matrix().transpose()
     }
 
     /// Square root of the inverse of the inertia in the world.
     pub(super) fn root_inverse_inertia(&self, state: &State) -> Matrix3<f64> {
-        let root = |j: f64| if self.kind == Kind::Dynamic && j > 0.0 { 1.0 / j.sqrt() } else { 0.0 };
+        let root = |j: f64| if self.turns() && j > 0.0 { 1.0 / j.sqrt() } else { 0.0 };
         let turn = state.pose.rotation.to_rotation_matrix();
         turn.matrix() * Matrix3::from_diagonal(&Vector3::from(self.inertia.map(root))) * turn.matrix().transpose()
     }
@@ -282,6 +318,13 @@ impl WorldBody {
                 j => Err(ParameterError::number(name, j, format!("0, or {}", range::INERTIA))),
             })?;
             self.validate_triangle(name)?;
+            if let Some(guide) = &self.guide {
+                let long = Vector3::from(*guide).norm();
+                if !(long > 1e-9 && long < 1e9) {
+                    let accepted = "three numbers, not all 0: an axis of the world";
+                    return Err(ParameterError::new(format!("{name}.guide"), format!("{guide:?}"), accepted));
+                }
+            }
             if self.shape == WorldShape::Plane {
                 return Err(ParameterError::new(format!("{name}.shape"), "plane", "a body that is prescribed"));
             }

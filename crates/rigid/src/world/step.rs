@@ -11,30 +11,32 @@ use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Termination, blocks};
 
 /// A step before its contacts are solved.
 pub(crate) struct Prepared {
-    /// Velocities and angular velocities without contact impulses.
-    free: Vec<[Vector3<f64>; 2]>,
+    /// Velocities and angular velocities without contact impulses, those of patches of bristles included.
+    pub(super) free: Vec<[Vector3<f64>; 2]>,
     /// Those before gravity and loads, which a free body would keep.
     still: Vec<[Vector3<f64>; 2]>,
-    masses: Vec<Inverse>,
-    frames: Vec<Frame>,
-    islands: Vec<Members>,
+    pub(super) masses: Vec<Inverse>,
+    pub(super) frames: Vec<Frame>,
+    pub(super) islands: Vec<Members>,
 }
 
 /// Inverse mass and inertia in the world, and their roots; zeros of a body that forces do not move.
-struct Inverse {
+pub(super) struct Inverse {
     mass: f64,
-    inertia: Matrix3<f64>,
+    /// The unit vector along which alone it moves.
+    guide: Option<Vector3<f64>>,
+    pub(super) inertia: Matrix3<f64>,
     root_mass: f64,
     root_inertia: Matrix3<f64>,
 }
 
 /// A contact with its axes and its levers.
-struct Frame {
-    pair: usize,
+pub(super) struct Frame {
+    pub(super) pair: usize,
     touch: Touch,
     bodies: [usize; 2],
     /// Normal and two tangents.
-    axes: [Vector3<f64>; 3],
+    pub(super) axes: [Vector3<f64>; 3],
     /// `r x axis` of both bodies.
     turns: [[Vector3<f64>; 3]; 2],
     /// How far the bodies may approach [m]: the gap, or nothing.
@@ -90,6 +92,7 @@ impl World {
         for (body, state) in self.bodies.iter().zip(&self.states) {
             let inverse = Inverse {
                 mass: body.inverse_mass(),
+                guide: body.guide(),
                 inertia: body.inverse_inertia(state),
                 root_mass: body.inverse_mass().sqrt(),
                 root_inertia: body.root_inverse_inertia(state),
@@ -99,7 +102,7 @@ impl World {
             if body.kind == Kind::Dynamic {
                 w = body.turned_freely(state, h);
                 still.push([v, w]);
-                v += h * (Vector3::from(self.gravity) + inverse.mass * at(&body.force));
+                v += h * inverse.along(Vector3::from(self.gravity) + inverse.mass * at(&body.force));
                 w += h * (inverse.inertia * at(&body.torque));
             } else {
                 still.push([v, w]);
@@ -174,21 +177,18 @@ impl World {
             }
             self.halved += u64::from(halvings == 0);
             for _ in 0..2 {
-                let Some(prepared) = self.prepare(0.5 * h) else { return };
-                let answers: Vec<Answer> =
-                    (0..prepared.islands.len()).map(|k| prepared.solve_island(self, 0.5 * h, k)).collect();
+                let Some(mut prepared) = self.prepare(0.5 * h) else { return };
+                let solve = |world: &Self, prepared: &Prepared, k| prepared.solve_island(world, 0.5 * h, k);
+                let answers = self.answers(&mut prepared, 0.5 * h, solve);
                 self.apply_part(0.5 * h, &prepared, &answers, halvings + 1);
             }
             return;
         }
-        let mut twists = prepared.free.clone();
+        let twists = prepared.twists(answers);
+        self.move_patches(prepared, h);
         self.contacts.clear();
         self.contacts.resize_with(prepared.frames.len(), Default::default);
         for (island, answer) in prepared.islands.iter().zip(answers) {
-            for (body, added) in island.bodies.iter().zip(&answer.added) {
-                twists[*body][0] += added[0];
-                twists[*body][1] += added[1];
-            }
             for ((k, p), mode) in island.contacts.iter().zip(&answer.p).zip(&answer.modes) {
                 self.contacts[*k] = prepared.frames[*k].solved(h, *p, *mode);
             }
@@ -292,7 +292,7 @@ impl World {
                 .zip(&moved)
                 .map(|(body, [x, _])| -self.bodies[*body].mass * Vector3::from(self.gravity).dot(x))
                 .sum();
-            let taken = if began { f64::INFINITY } else { prepared.taken(self, island, answer, twists) };
+            let taken = if began { f64::INFINITY } else { prepared.taken(self, h, island, answer, twists) };
             let share = if lifted > taken { taken / lifted } else { 1.0 };
             shifts.resize(self.bodies.len(), [Vector3::zeros(); 2]);
             for (body, [x, turn]) in island.bodies.iter().zip(moved) {
@@ -378,7 +378,7 @@ impl Prepared {
             {
                 let Some(place) = island.bodies.iter().position(|other| *other == body) else { continue };
                 let sum = |of: &[Vector3<f64>; 3]| sign * (of[0] * p[0] + of[1] * p[1] + of[2] * p[2]);
-                added[place][0] += self.masses[body].mass * sum(axes);
+                added[place][0] += self.masses[body].moved(sum(axes));
                 added[place][1] += self.masses[body].inertia * sum(turns);
             }
         }
@@ -402,7 +402,7 @@ impl Prepared {
         let of = |(body, x): (&usize, &nalgebra::Vector6<f64>)| {
             let inverse = &self.masses[*body];
             let (v, w) = (x.fixed_rows::<3>(0), x.fixed_rows::<3>(3));
-            [inverse.root_mass * v, inverse.root_inertia * w]
+            [inverse.root_mass * inverse.along(v.into()), inverse.root_inertia * w]
         };
         island.bodies.iter().zip(x).map(of).collect()
     }
@@ -415,8 +415,10 @@ impl Prepared {
             bodies[k] = island.bodies.iter().position(|other| *other == frame.bodies[k]);
             let inverse = &self.masses[frame.bodies[k]];
             for r in 0..3 {
-                let (v, w) =
-                    (sign * inverse.root_mass * frame.axes[r], sign * inverse.root_inertia * frame.turns[k][r]);
+                let (v, w) = (
+                    sign * inverse.root_mass * inverse.along(frame.axes[r]),
+                    sign * inverse.root_inertia * frame.turns[k][r],
+                );
                 jacobian[k].fixed_view_mut::<1, 3>(r, 0).copy_from(&v.transpose());
                 jacobian[k].fixed_view_mut::<1, 3>(r, 3).copy_from(&w.transpose());
             }
@@ -440,12 +442,12 @@ impl Prepared {
             for (j, g) in frames.iter().enumerate() {
                 for (k, l) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().filter(|(k, l)| f.bodies[*k] == g.bodies[*l])
                 {
-                    let Inverse { mass, inertia, .. } = &self.masses[f.bodies[k]];
+                    let inverse = &self.masses[f.bodies[k]];
                     let sign = if k == l { 1.0 } else { -1.0 };
                     for r in 0..3 {
                         for c in 0..3 {
-                            let moved =
-                                mass * f.axes[r].dot(&g.axes[c]) + f.turns[k][r].dot(&(inertia * g.turns[l][c]));
+                            let moved = inverse.mass * inverse.along(f.axes[r]).dot(&g.axes[c])
+                                + f.turns[k][r].dot(&(inverse.inertia * g.turns[l][c]));
                             w[(3 * i + r) * 3 * n + 3 * j + c] += sign * moved;
                         }
                     }
@@ -459,7 +461,7 @@ impl Prepared {
 
     /// The energy that a step takes from an island: that of an impact in which velocities change as they do,
     /// `1/2 |v' - v|^2` in the metric of the masses, and the work of the contacts.
-    fn taken(&self, world: &World, island: &Members, answer: &Answer, twists: &[[Vector3<f64>; 2]]) -> f64 {
+    fn taken(&self, world: &World, h: f64, island: &Members, answer: &Answer, twists: &[[Vector3<f64>; 2]]) -> f64 {
         let mut taken = 0.0;
         for body in &island.bodies {
             let change = [0, 1].map(|c| twists[*body][c] - self.still[*body][c]);
@@ -468,7 +470,25 @@ impl Prepared {
         for (k, p) in island.contacts.iter().zip(&answer.p) {
             taken -= self.frames[*k].velocity(twists).dot(&Vector3::from(*p));
         }
+        // Bristles may give back what they have stored.
+        let patches = world
+            .patches()
+            .iter()
+            .filter(|patch| world.pairs[patch.pair()].bodies.iter().any(|body| island.bodies.contains(body)));
+        taken -= patches.map(|patch| patch.power().max(0.0)).sum::<f64>() * h;
         taken.max(0.0)
+    }
+}
+
+impl Inverse {
+    /// The part of a vector along the guide, if there is one.
+    fn along(&self, v: Vector3<f64>) -> Vector3<f64> {
+        self.guide.map_or(v, |guide| guide * guide.dot(&v))
+    }
+
+    /// The velocity that an impulse gives.
+    pub(super) fn moved(&self, impulse: Vector3<f64>) -> Vector3<f64> {
+        self.mass * self.along(impulse)
     }
 }
 
