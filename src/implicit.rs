@@ -124,6 +124,11 @@ impl ImplicitPatch {
         self.patch.arm2().sqrt()
     }
 
+    /// Memory \[byte\] of its bristles and of what a pass over them needs, without the patch.
+    pub fn memory(&self) -> usize {
+        self.grid.cells.memory()
+    }
+
     fn stage(&self, dt: f64) -> Stage<f64> {
         let f = self.friction.effective_for_law();
         let a_sigma0 = dt * f.sigma0;
@@ -156,8 +161,7 @@ mod tests {
             let bristles = batch.bristles(0).unwrap();
             patch.grid.cells.import(&bristles, &[]);
             let at = |v: [f64; 3]| Twist::from(v);
-            let (own, other) =
-                (patch.respond(at(twist), 1.0, 2e-3), batch.respond(0, at(twist), 2e-3).unwrap());
+            let (own, other) = (patch.respond(at(twist), 1.0, 2e-3), batch.respond(0, at(twist), 2e-3).unwrap());
             let size = |w: Wrench| w.fx.abs() + w.fy.abs() + w.tau.abs();
             assert!(size(own.wrench - other.wrench) < 1e-12 * size(own.wrench), "{law:?} {own:?} {other:?}");
             for c in 0..3 {

@@ -143,8 +143,8 @@ fn a_held_box_turns_about_its_patch_as_in_the_planar_solver() {
     }
 }
 
-/// A grip that is strong enough holds the box: it takes up its load, and from then on it does not move, at rest
-/// and under a load that oscillates below the limit.
+/// A grip that is strong enough holds the box: it takes up its load, and from then on it does not move, at
+/// rest and under a load that oscillates below the limit.
 #[test]
 fn a_held_box_does_not_creep() {
     for (law, turn) in [(Law::ElastoPlastic, UnitQuaternion::identity()), (Law::LuGre, turned())] {
@@ -232,8 +232,8 @@ fn a_box_on_a_table_spins_and_stops_as_in_the_planar_solver() {
     }
 }
 
-/// Boxes thrown between pads, of all laws, in steps from 1e-5 to 1e-2 s: every step is solved, and the kinetic
-/// energy never exceeds that of the throw.
+/// Boxes thrown between pads, of all laws, in steps from 1e-5 to 1e-2 s: every step is solved, and the
+/// kinetic energy never exceeds that of the throw.
 #[test]
 fn thrown_boxes_lose_energy_in_steps_of_any_length() {
     for k in 0..60u64 {
@@ -305,6 +305,31 @@ fn all_methods_find_the_same_motion() {
     for method in [Method::Single, Method::Lemke] {
         assert!(apart(run(method), wanted) < 1e-9, "{method:?}");
     }
+}
+
+/// On a GPU, worlds with patches are solved on the CPU, and others beside them as they are.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_gpu_leaves_worlds_with_patches_to_the_cpu() {
+    use bristle_rigid::gpu::RigidGpu;
+    let gpu = RigidGpu::new(&bristle::Gpu::new(bristle::Choice::Any).unwrap_or_else(|e| panic!("{e}")));
+    let patched = held(1.0, [0.3, -9.81 * MASS], [0.008, -0.004], Law::ElastoPlastic, turned());
+    let mut other = World::new(8);
+    let table = other.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+    let ball = other.add(WorldBody::solid(0.1, WorldShape::Sphere(0.01)), State::at(0.0, 0.0, 0.01));
+    other.pairs.push(Pair { bodies: [table, ball], mu: 0.5 });
+    let run = |mut worlds: Worlds| {
+        worlds.set_load(1, 1, [1.0, 0.0, 0.0], [0.0; 3]).unwrap();
+        worlds.advance(0.01).unwrap();
+        worlds.worlds().to_vec()
+    };
+    let worlds = vec![patched, other];
+    let wanted = run(Worlds::new(worlds.clone(), 1e-3, Method::Double).unwrap());
+    let found = run(gpu.worlds(worlds, 1e-3).unwrap());
+    assert_eq!((found[0].states(), found[0].patches()), (wanted[0].states(), wanted[0].patches()));
+    assert_eq!((found[0].on_cpu(), found[1].on_cpu()), (10, 0));
+    let apart = found[1].states()[1].velocity - wanted[1].states()[1].velocity;
+    assert!(apart.norm() < 1e-5 && found[1] != wanted[1], "{apart:?}");
 }
 
 #[test]

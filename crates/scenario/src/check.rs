@@ -3,7 +3,7 @@
 
 use super::number::Number;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
-use super::spec::{BodySpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
+use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
 use bristle::error::ParameterError;
 use bristle::limit_surface::MAX_N_LS;
 use bristle::parameter::*;
@@ -30,7 +30,7 @@ pub(super) fn spec(spec: &Spec) -> Check {
     kind(spec)?;
     body(&spec.body, spec.contact.model)?;
     inputs(spec)?;
-    coefficients(spec)?;
+    coefficients(&spec.friction, &spec.inputs)?;
     ranges(spec)
 }
 
@@ -182,7 +182,7 @@ fn body(body: &BodySpec, model: ModelName) -> Check {
 }
 
 /// Every coefficient of friction is given in one place only.
-fn coefficients(Spec { friction, inputs, .. }: &Spec) -> Check {
+pub(super) fn coefficients(friction: &FrictionSpec, inputs: &InputsSpec) -> Check {
     let only_one = |field: &str, of: &str| Err(ParameterError::new(field, "given", format!("only one of {of}")));
     let (mu_s, ratio) = (friction.mu_s.is_some(), friction.mu_s_over_mu_c.is_some());
     if mu_s && ratio {

@@ -74,7 +74,7 @@ pub(super) fn contact(
 }
 
 /// Coefficients that are signals have their value at the start.
-fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Friction {
+pub(super) fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Friction {
     let mu_c = match &inputs.mu_c {
         Some(signal) => signal.value(0.0),
         None => d.parameter(&parameter::MU_C, &spec.mu_c),

@@ -1,5 +1,7 @@
 //! Drawing the parameters of one contact.
 
+use std::borrow::Cow;
+
 use super::columns::{Column, ROW};
 use super::number::{Number, index};
 use bristle::error::ParameterError;
@@ -11,6 +13,8 @@ pub(super) struct Sampler<'a> {
     draw: Draw,
     /// Names and values that are given and not drawn.
     given: &'a [(String, f64)],
+    /// What comes before the names of all fields: empty, or the path of the table that they are in.
+    table: String,
     /// Which of them the contact has asked for.
     used: Vec<bool>,
     /// The error of the last given index that names nothing; none if all name something.
@@ -28,7 +32,17 @@ impl<'a> Sampler<'a> {
     pub fn new(draw: Draw, given: &'a [(String, f64)], writes: bool) -> Self {
         let used = vec![false; given.len()];
         let parameters = writes.then(Vec::new);
-        Self { draw, given, used, wrong: None, row: None, columns: Vec::new(), parameters }
+        Self { draw, given, table: String::new(), used, wrong: None, row: None, columns: Vec::new(), parameters }
+    }
+
+    /// From now on the fields that are drawn are in this table, such as `contacts.2.`.
+    pub fn within(&mut self, table: impl Into<String>) {
+        self.table = table.into();
+    }
+
+    /// The dotted path of a field.
+    fn path<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.table.is_empty() { name.into() } else { format!("{}{name}", self.table).into() }
     }
 
     /// The given value of a number, if there is one.
@@ -63,12 +77,13 @@ impl<'a> Sampler<'a> {
     }
 
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {
+        let name = &*self.path(name);
         let value = match (self.given(name), number) {
             (Some(value), _) => value,
             (None, Number::Column(column)) => self.numbers(name, column)[0],
             (None, number) => number.draw(&self.draw, name),
         };
-        self.record(name, value);
+        self.note(name, value);
         value
     }
 
@@ -123,22 +138,24 @@ impl<'a> Sampler<'a> {
         if n == 1 {
             return 0;
         }
+        let name = &*self.path(name);
         let i = match self.given(name) {
             None => index(&self.draw, name, n),
             Some(value) => self.place(name, value, n, |i| value == i as f64),
         };
-        self.record(name, i as f64);
+        self.note(name, i as f64);
         i
     }
 
     /// Index of one of some numbered things, all equally likely; its number is recorded.
     pub fn one_of(&mut self, name: &str, numbers: &[usize]) -> usize {
+        let name = &*self.path(name);
         let i = match self.given(name) {
             Some(value) => self.place(name, value, numbers.len(), |i| value == numbers[i] as f64),
             None if numbers.len() == 1 => 0,
             None => index(&self.draw, name, numbers.len()),
         };
-        self.record(name, numbers[i] as f64);
+        self.note(name, numbers[i] as f64);
         i
     }
 
@@ -152,6 +169,12 @@ impl<'a> Sampler<'a> {
 
     /// Records a value that follows from drawn ones.
     pub fn record(&mut self, name: &str, value: f64) {
+        let name = &*self.path(name);
+        self.note(name, value);
+    }
+
+    /// Records a value under a path.
+    fn note(&mut self, name: &str, value: f64) {
         self.parameters.iter_mut().for_each(|all| all.push((name.to_owned(), value)));
     }
 }

@@ -10,19 +10,23 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::check::coefficients;
+use super::contact;
 use super::diagnostics::from_toml;
 use super::number::Number;
+use super::patches::Patches;
 use super::sampler::Sampler;
 use super::signal::SignalSpec;
-use super::spec::{EngineChoice, Precision};
+use super::spec::{EngineChoice, FrictionSpec, InputsSpec, PatchSpec, Precision};
 use super::suggest::alike;
 use super::{ScenarioError, read};
+use bristle::contact::Inputs;
 use bristle::engine::Plan;
 use bristle::error::ParameterError;
 use bristle::pool;
 use bristle::random::Draw;
 use bristle::range::{self, Range};
-use bristle_rigid::world::{Axes, Kind, Method, Pair, State, World, WorldBody, WorldShape};
+use bristle_rigid::world::{Axes, Kind, Method, Pair, State, World, WorldBody, WorldShape, least_mass};
 
 /// Most bodies of a world.
 const MOST_BODIES: usize = 512;
@@ -130,6 +134,9 @@ pub struct WorldBodySpec {
     pub mass: Option<Number>,
     /// Principal moments of inertia along its axes [kg m^2]; those of a solid of its shape if not given.
     pub inertia: Option<[Number; 3]>,
+    /// The axis of the world along which alone the body moves, without turning, as a finger on its rail; of
+    /// any length. Not for a prescribed body.
+    pub guide: Option<[Number; 3]>,
     /// Position of the centre of mass at the start [m]; the origin if not given.
     pub position: Option<[Number; 3]>,
     /// Rotation at the start: a vector along the axis, as long as the angle [rad]; none if not given.
@@ -177,8 +184,14 @@ pub enum WorldShapeSpec {
 pub struct PairSpec {
     /// Their names.
     pub bodies: [String; 2],
-    /// Coefficient of friction, 0 to 1e6.
-    pub mu: Number,
+    /// Coefficient of friction, 0 to 1e6; not for a pair with a patch.
+    pub mu: Option<Number>,
+    /// A patch of bristles between flat faces: on the face of the first body, a box, that looks at the
+    /// second, a box or a plane. Keys as of `[patch]` in a scenario of patches, for a map that stays as it is
+    /// and is not in a file.
+    pub patch: Option<PatchSpec>,
+    /// The friction of the bristles. Keys as of `[friction]` in a scenario of patches.
+    pub friction: Option<FrictionSpec>,
 }
 
 /// A checked scenario of rigid bodies, from which worlds are drawn.
@@ -206,6 +219,8 @@ pub struct WorldScenario {
     plan: Plan,
     /// The places of the bodies that each contact names.
     pairs: Vec<[usize; 2]>,
+    /// The maps of the contacts that are patches.
+    patches: Vec<Option<Patches>>,
 }
 
 /// Whether a text is a scenario of rigid bodies, by its keys: it has `[[bodies]]`, or `[[contacts]]`, which
@@ -253,7 +268,8 @@ impl WorldScenario {
             }
         }
         let pairs = pairs(&spec).map_err(at)?;
-        let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan, pairs };
+        let patches = spec.contacts.iter().enumerate().map(patch_maps).collect::<Result<_, _>>().map_err(at)?;
+        let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan, pairs, patches };
         scenario.world(0)?;
         Ok(scenario)
     }
@@ -328,6 +344,11 @@ impl WorldScenario {
         pool::run(|| all.into_par_iter().find_map_first(|k| self.world(k).err())).map_or(Ok(()), Err)
     }
 
+    /// Whether a contact is a patch of bristles.
+    pub fn has_patches(&self) -> bool {
+        self.patches.iter().any(Option::is_some)
+    }
+
     /// The names of bodies that no contact names, although some contacts do name bodies: they pass through
     /// all others, which may not be meant.
     pub fn untouched(&self) -> Vec<&str> {
@@ -336,8 +357,13 @@ impl WorldScenario {
         all.filter(|(k, _)| !named.is_empty() && !named.contains(k)).map(|(_, body)| body.name.as_str()).collect()
     }
 
-    /// The error with the names of bodies that overlap in the place of their indices.
+    /// The error with the names of bodies that overlap, or that differ too much in mass, in the place of
+    /// their indices.
     fn with_names(&self, world: &World, error: ParameterError) -> ParameterError {
+        if let Some([_, heavy]) = world.uneven().filter(|[light, _]| error.field == format!("bodies[{light}].mass")) {
+            let named = format!("\"{}\"", self.spec.bodies[heavy].name);
+            return ParameterError { accepted: least_mass(world.bodies()[heavy].mass, &named), ..error };
+        }
         let Some((pair, depth)) = world.overlap().filter(|(pair, _)| error.field == format!("contacts[{pair}].bodies"))
         else {
             return error;
@@ -348,7 +374,7 @@ impl WorldScenario {
 
     fn drawn(&self, k: u64, numbers: bool) -> Result<(World, Vec<(String, f64)>), ScenarioError> {
         let mut sampler = Sampler::new(Draw::new(self.spec.seed, k), &[], numbers);
-        let made = world(&self.spec, &self.pairs, &mut sampler)
+        let made = world(&self.spec, &self.pairs, &self.patches, &mut sampler)
             .and_then(|world| world.validate().map_err(|e| self.with_names(&world, e)).map(|()| world));
         let at = |e: ParameterError| {
             // Fields are called as `--set` and `contacts.npz` call them.
@@ -414,7 +440,47 @@ fn three(sampler: &mut Sampler, name: &str, numbers: Option<&[Number; 3]>) -> [f
     std::array::from_fn(|c| sampler.number(&format!("{name}.{c}"), &numbers[c]))
 }
 
-fn world(spec: &WorldSpec, pairs: &[[usize; 2]], sampler: &mut Sampler) -> Result<World, ParameterError> {
+/// The maps of a contact that is a patch.
+///
+/// # Errors
+/// Neither `mu` nor a patch, both, friction without a patch, or a patch that a world cannot have.
+fn patch_maps((k, pair): (usize, &PairSpec)) -> Result<Option<Patches>, ParameterError> {
+    let at = |key: &str| format!("contacts.{k}.{key}");
+    let wrong = |key: &str, value: &str, accepted: &str| Err(ParameterError::new(at(key), value, accepted));
+    let Some(patch) = &pair.patch else {
+        return match (&pair.mu, &pair.friction) {
+            (None, None) => wrong("mu", "missing", "the coefficient of friction, or a `patch` of bristles"),
+            (_, Some(_)) => wrong("friction", "given", "`mu`, or a `patch` beside the friction of its bristles"),
+            (Some(_), None) => Ok(None),
+        };
+    };
+    if pair.mu.is_some() {
+        return wrong("mu", "given", "no `mu`, as the friction of this pair is that of its patch: `friction.mu_c`");
+    }
+    if let Some(friction) = &pair.friction {
+        coefficients(friction, &InputsSpec::default()).map_err(|e| ParameterError { field: at(&e.field), ..e })?;
+    }
+    for (key, given) in [
+        ("patch.file", patch.file.is_some()),
+        ("patch.frame", patch.frame.is_some()),
+        ("patch.frames", patch.frames.is_some()),
+        ("patch.unit", patch.unit.is_some()),
+        ("patch.takes_frames", patch.takes_frames == Some(true)),
+    ] {
+        if given {
+            return wrong(key, "given", "a `shape` that stays as it is, or a map in `pressure`, in a world");
+        }
+    }
+    let maps = Patches::prepare(patch, Path::new("."));
+    maps.map(Some).map_err(|e| ParameterError::new(at(&e.field), "given", e.message))
+}
+
+fn world(
+    spec: &WorldSpec,
+    pairs: &[[usize; 2]],
+    patches: &[Option<Patches>],
+    sampler: &mut Sampler,
+) -> Result<World, ParameterError> {
     let mut world = World::new(spec.directions);
     world.axes = match spec.axes {
         AxesName::World => Axes::World,
@@ -428,7 +494,21 @@ fn world(spec: &WorldSpec, pairs: &[[usize; 2]], sampler: &mut Sampler) -> Resul
         world.add(body, state);
     }
     for (k, (pair, bodies)) in spec.contacts.iter().zip(pairs).enumerate() {
-        world.pairs.push(Pair { bodies: *bodies, mu: sampler.number(&format!("contacts.{k}.mu"), &pair.mu) });
+        let mu = pair.mu.as_ref().map_or(0.0, |mu| sampler.number(&format!("contacts.{k}.mu"), mu));
+        world.pairs.push(Pair { bodies: *bodies, mu });
+    }
+    for (k, maps) in patches.iter().enumerate() {
+        let Some(maps) = maps else { continue };
+        let at = |e: ParameterError| ParameterError { field: format!("contacts.{k}.{}", e.field), ..e };
+        sampler.within(format!("contacts.{k}."));
+        // The map does not depend on the force.
+        let drawn = maps.draw(1.0, sampler).map_err(at)?;
+        let friction = match &spec.contacts[k].friction {
+            Some(friction) => contact::friction(friction, &Inputs::default(), sampler),
+            None => contact::friction(&FrictionSpec::default(), &Inputs::default(), sampler),
+        };
+        sampler.within("");
+        world.add_patch(k, drawn.patch, friction)?;
     }
     Ok(world)
 }
@@ -446,18 +526,21 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Worl
         }
     };
     let mut body = match (spec.kind, &spec.mass) {
-        (WorldKind::Prescribed, None) if spec.inertia.is_none() && spec.force.is_none() && spec.torque.is_none() => {
+        (WorldKind::Prescribed, None)
+            if spec.inertia.is_none() && spec.guide.is_none() && spec.force.is_none() && spec.torque.is_none() =>
+        {
             WorldBody::prescribed(shape)
         }
         (WorldKind::Prescribed, _) => {
             let given = [
                 ("mass", spec.mass.is_some()),
                 ("inertia", spec.inertia.is_some()),
+                ("guide", spec.guide.is_some()),
                 ("force", spec.force.is_some()),
                 ("torque", spec.torque.is_some()),
             ];
             let key = given.iter().find(|(_, given)| *given).map_or("mass", |(key, _)| *key);
-            let accepted = "a prescribed body with a twist alone: neither mass, inertia, force nor torque";
+            let accepted = "a prescribed body with a twist alone: neither mass, inertia, guide, force nor torque";
             return Err(ParameterError::new(format!("{name}.{key}"), "given", accepted));
         }
         (WorldKind::Dynamic, None) => {
@@ -466,6 +549,9 @@ fn body(name: &str, spec: &WorldBodySpec, sampler: &mut Sampler) -> Result<(Worl
         (WorldKind::Dynamic, Some(mass)) => WorldBody::solid(sampler.number(&format!("{name}.mass"), mass), shape),
     };
     debug_assert!(body.kind == Kind::Prescribed || spec.mass.is_some());
+    if spec.guide.is_some() {
+        body.guide = Some(three(sampler, &format!("{name}.guide"), spec.guide.as_ref()));
+    }
     if spec.inertia.is_some() {
         body.inertia = three(sampler, &format!("{name}.inertia"), spec.inertia.as_ref());
     }
@@ -534,10 +620,44 @@ mu = { uniform = [0.3, 0.6] }
         scenario.check().unwrap();
     }
 
+    /// The friction of [`TEXT`], and a patch in its place, for which the box comes first.
+    const MU: &str = "mu = { uniform = [0.3, 0.6] }";
+    const PATCH: &str = "patch";
+
+    /// [`TEXT`] with `patch` in the place of the coefficient of friction.
+    fn with_patch(patch: &str) -> String {
+        TEXT.replace("[\"table\", \"box\"]", "[\"box\", \"table\"]").replace(MU, patch)
+    }
+
     /// What is refused of [`TEXT`] with `to` in the place of `from`.
     fn refused(from: &str, to: &str) -> ScenarioError {
-        assert!(TEXT.contains(from), "{from}");
-        WorldScenario::parse(&TEXT.replacen(from, to, 1), "box.toml").map(drop).expect_err(to)
+        let text = if from == PATCH { with_patch(to) } else { TEXT.replacen(from, to, 1) };
+        assert!(text != TEXT, "{from}");
+        WorldScenario::parse(&text, "box.toml").map(drop).expect_err(to)
+    }
+
+    #[test]
+    fn a_patch_and_its_friction_are_drawn_by_the_path_of_their_contact() {
+        let friction = "friction = { law = 'lugre', mu_c = { uniform = [0.4, 0.6] }, sigma0 = 2e3 }";
+        let pressure = "patch = { pressure = [[1, 2], [3, 4]], size = [{ uniform = [0.02, 0.03] }, 0.01] }";
+        let scenario = WorldScenario::parse(&with_patch(&format!("{pressure}\n{friction}")), "box.toml").unwrap();
+        assert!(scenario.has_patches() && !WorldScenario::parse(TEXT, "box.toml").unwrap().has_patches());
+        for k in 0..4 {
+            let (world, parameters) = (scenario.world(k).unwrap(), scenario.parameters(k).unwrap());
+            let of = |name: &str| parameters.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name}")).1;
+            let [patch] = world.patches() else { panic!("{:?}", world.patches()) };
+            let (grid, friction) = (*patch.bristles().patch().grid(), *patch.bristles().friction());
+            assert!((grid.dx * 2.0 - of("contacts.0.patch.size.0")).abs() < 1e-15);
+            assert_eq!((grid.nx, grid.ny, grid.dy), (2, 2, 0.005));
+            assert_eq!((friction.law, friction.sigma0), (bristle::Law::LuGre, 2e3));
+            assert_eq!(
+                (friction.mu_c, friction.mu_s),
+                (of("contacts.0.friction.mu_c"), of("contacts.0.friction.mu_s"))
+            );
+            assert_eq!(world.pairs[0].mu, 0.0);
+            assert!(parameters.iter().all(|(name, _)| !name.starts_with("patch") && !name.starts_with("friction")));
+        }
+        assert_ne!(scenario.world(0).unwrap().patches(), scenario.world(1).unwrap().patches());
     }
 
     #[test]
@@ -584,7 +704,39 @@ mu = { uniform = [0.3, 0.6] }
                 "box.toml:18:10: contacts.1.bodies = [table, box]: expected two bodies",
             ),
             (second, twice("['box', 'table']"), "two bodies that no other contact names, where contacts.0 does"),
-            ("mu = { uniform = [0.3, 0.6] }\n", String::new(), "box.toml:14:1: contacts.0: missing field `mu`"),
+            ("mu = { uniform = [0.3, 0.6] }\n", String::new(), "box.toml:14:1: contacts.0.mu = missing: expected the"),
+            ("{ uniform = [0.3, 0.6] }", "0.3\npatch = {}".into(), "box.toml:16:6: contacts.0.mu = given: expected no"),
+            ("0.3, 0.6] }", "0.3, 0.6] }\nfriction = {}".into(), "box.toml:17:12: contacts.0.friction = given"),
+            (MU, "patch = { file = 'map.png' }".into(), "box.toml:16:18: contacts.0.patch.file = given: expected a"),
+            (MU, "patch = { shape = 'hertz' }".into(), "box.toml:16:9: world 0: contacts.0.patch = a map that changes"),
+            (
+                MU,
+                "patch = { size = 0.07 }".into(),
+                "world 0: contacts.0.patch = between other shapes: expected none, or",
+            ),
+            (
+                PATCH,
+                "patch = { size = 0.07 }".into(),
+                "box.toml:16:18: world 0: contacts.0.patch.size = 0.07: expected",
+            ),
+            (PATCH, "patch = { size = -1 }".into(), "box.toml:16:18: contacts.0.patch.size"),
+            (PATCH, "patch = { cell = 3 }".into(), "box.toml:16:11: unknown field `cell`, expected"),
+            (
+                PATCH,
+                "patch = {}\nfriction = { mu_c = -1 }".into(),
+                "box.toml:17:21: world 0: contacts.0.friction.mu_c = -1: expected",
+            ),
+            (
+                PATCH,
+                "patch = {}\nfriction = { mu_s = 1, mu_s_over_mu_c = 2 }".into(),
+                "box.toml:17:41: contacts.0.friction.mu_s_over_mu_c = given: expected only one of",
+            ),
+            (
+                "mass = { uniform = [0.2, 0.4] }",
+                "mass = 1\nguide = [0, 0, 0]".into(),
+                "box.toml:11:9: world 0: bodies.1.guide",
+            ),
+            ("shape = \"plane\"", "shape = \"plane\"\nguide = [1, 0, 0]".into(), "bodies.0.guide = given: expected a"),
             ("0.3, 0.6", "-0.6, -0.3".into(), "box.toml:16:6: world 0: contacts.0.mu = -0."),
             ("{ uniform = [0.3, 0.6] }", "nan".into(), "box.toml:16:6: contacts.0.mu: NaN: expected a finite number"),
             ("0.1\n", "0.1\ngravity = [0, 0, -1e10]\n".into(), "box.toml:2:18: world 0: gravity.2 = -10000000000: "),
@@ -626,6 +778,13 @@ mu = { uniform = [0.3, 0.6] }
             message.contains("unknown field `mu_c`, expected one of") && !message.contains("friction"),
             "{message}"
         );
+        // Masses that differ too much are told with the name of the other body.
+        let heavy = "[[bodies]]\nname = \"anvil\"\nshape = { sphere = 1 }\nmass = 1e6\nposition = [0, 0, 9]\n";
+        let pair = "[[contacts]]\nbodies = [\"anvil\", \"box\"]\nmu = 0.1\n";
+        let message =
+            WorldScenario::parse(&format!("{TEXT}{heavy}{pair}"), "box.toml").map(drop).unwrap_err().to_string();
+        assert!(message.contains("box.toml:10:8: world 0: bodies.1.mass = 0."), "{message}");
+        assert!(message.contains("because contacts connect it with \"anvil\" of 1000000 kg"), "{message}");
         let untouched = |text: &str| {
             let scenario = WorldScenario::parse(text, "box.toml").unwrap();
             scenario.untouched().into_iter().map(str::to_owned).collect::<Vec<_>>()

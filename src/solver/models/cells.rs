@@ -164,6 +164,14 @@ impl<R: Real> Cells<R> {
         self.len
     }
 
+    /// Memory [byte] of the cells and of their workspace, about: numbers of a cell, its intermediate results,
+    /// and what it needs in the transition and while it is elastic.
+    pub const fn memory(&self) -> usize {
+        const NUMBERS: usize = 5 + 11 + 5;
+        let of_group = NUMBERS * size_of::<R>() + size_of::<Work<R>>() + 2 * size_of::<(R::Mask, usize)>();
+        self.zx.len() * of_group
+    }
+
     /// Writes the bases [-] to `out`, and those of the lanes behind the last cell to `padding`.
     pub fn export(&self, out: &mut [[f64; 2]], padding: &mut [[f64; 2]]) {
         let lanes = self.zx.len() * R::LANES;

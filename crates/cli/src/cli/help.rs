@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 11] = [
+const EXAMPLES: [[&str; 3]; 12] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -118,6 +118,7 @@ const EXAMPLES: [[&str; 3]; 11] = [
         "a prescribed motion of six pressure maps",
         include_str!("../../../../examples/twist_profile.toml"),
     ],
+    ["grasp", "a box between fingers with bristles, above a table", include_str!("../../../../examples/grasp.toml")],
     ["tower", "rigid bodies on a table that is pulled away", include_str!("../../../../examples/tower.toml")],
     ["patch", "a patch alone, for limit surfaces and margins", include_str!("../../../../examples/patch.toml")],
     ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../../examples/hand.toml")],

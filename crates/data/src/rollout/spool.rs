@@ -63,7 +63,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// Whether a file with this name may be in [`SPOOL`] before [`PROGRESS`] is first written.
 pub(super) fn is_first(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
-        || COLUMNS.iter().chain(&super::worlds::columns(1, 1)).any(|column| column.name == name)
+        || COLUMNS.iter().chain(&super::worlds::columns(1, 1, true)).any(|column| column.name == name)
         || SHEAR.contains(&name)
 }
 

@@ -28,7 +28,7 @@ use bristle::engine::EngineInfo;
 use bristle::error::{EngineError, ParameterError};
 use bristle::planar::Pose;
 use bristle::schedule::Signal;
-use bristle_rigid::world::{Failure, Kind, Pair, State, World, WorldBody, Worlds};
+use bristle_rigid::world::{Failure, Kind, Pair, State, World, WorldBody, WorldPatch, Worlds};
 use bristle_scenario::WorldScenario;
 
 /// What steps the worlds of a run.
@@ -85,6 +85,9 @@ const BLOCK_BYTES: u64 = 64 << 20;
 /// Most worlds of a block: a run that is stopped loses no more.
 const MOST_WORLDS: u64 = 256;
 
+/// What the patches of bristles do.
+const PATCH_WRENCH: &str = "patch_wrench";
+const SLIP: &str = "slip";
 /// Which bodies a world was stopped for.
 const FAILED_BODIES: &str = "failed_bodies";
 
@@ -94,9 +97,23 @@ const BYTES_OF_ARRAY: u64 = 512;
 /// beside the old one.
 const COPIES_OF_TEXT: u64 = 4;
 
-/// The arrays of worlds with so many bodies and pairs, all but `time`.
-pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 14] {
-    [
+/// The arrays of worlds with so many bodies and pairs, of which some are patches, all but `time`.
+pub(super) fn columns(bodies: usize, pairs: usize, patches: bool) -> Vec<Column> {
+    let of_patches = [
+        samples(
+            PATCH_WRENCH,
+            3 * pairs,
+            "friction [N, N, N m] of each patch on its second body, at the patch origin in the patch frame, NaN of \
+             pairs without a patch: [worlds, samples, pairs, 3]",
+        ),
+        samples(
+            SLIP,
+            pairs,
+            "share of the normal force of each patch on bristles that slip [-], NaN of pairs without a patch: [worlds, \
+             samples, pairs]",
+        ),
+    ];
+    let mut columns = vec![
         samples("pose", 7 * bodies, "x, y, z [m] and the quaternion (w, x, y, z) of each body: [.., bodies, 7]"),
         samples(
             "twist",
@@ -135,7 +152,9 @@ pub(super) fn columns(bodies: usize, pairs: usize) -> [Column; 14] {
             "groups of bodies that touched, in all steps, with too many contacts for a GPU, which the CPU solved",
         ),
         contacts("residual", Item::F64, "largest residual of a step [-]"),
-    ]
+    ];
+    columns.extend(of_patches.into_iter().filter(|_| patches));
+    columns
 }
 
 /// The complete run of `scenario` that [`Options::resume`] finds, if it finds one.
@@ -204,7 +223,8 @@ fn bytes_of_one(world: &World) -> u64 {
         let signals = body.force.iter().chain(&body.torque).map(Signal::memory).sum::<usize>();
         size_of::<WorldBody>() + size_of::<State>() + signals
     });
-    2 * (bodies.sum::<usize>() + world.pairs.len() * size_of::<Pair>()) as u64
+    let patches = world.patches().iter().map(|patch| size_of::<WorldPatch>() + patch.bristles().memory());
+    2 * (bodies.sum::<usize>() + world.pairs.len() * size_of::<Pair>() + patches.sum::<usize>()) as u64
 }
 
 /// The disk space and memory that the run of `scenario` needs.
@@ -213,7 +233,7 @@ fn bytes_of_one(world: &World) -> u64 {
 /// A world that cannot be drawn, or a machine that has less.
 pub fn world_needs(scenario: &WorldScenario, options: &Options) -> Result<Needs, RolloutError> {
     let (spec, samples) = (scenario.spec(), scenario.plan().samples.len() as u64);
-    let columns = columns(spec.bodies.len(), spec.contacts.len());
+    let columns = columns(spec.bodies.len(), spec.contacts.len(), scenario.has_patches());
     let bytes = |per_sample: bool| {
         let chosen = columns.iter().filter(|c| c.per_sample == per_sample);
         chosen.map(|c| c.bytes(1)).sum::<u64>()
@@ -274,7 +294,7 @@ fn simulate(
 ) -> Result<WorldSummary, RolloutError> {
     let partial = &partial(&options.out);
     let (spec, samples) = (scenario.spec(), &scenario.plan().samples);
-    let columns = columns(spec.bodies.len(), spec.contacts.len());
+    let columns = columns(spec.bodies.len(), spec.contacts.len(), scenario.has_patches());
     let identity = json!({
         "scenario": scenario.text(), "maps": "", "engine": record::engine_of(&engine.info),
         "version": env!("CARGO_PKG_VERSION"),
@@ -305,7 +325,7 @@ fn simulate(
 
 /// The samples of a block, each array world after world.
 struct Recorded {
-    arrays: [Vec<Vec<f64>>; 4],
+    arrays: [Vec<Vec<f64>>; 6],
 }
 
 impl Recorded {
@@ -315,12 +335,17 @@ impl Recorded {
 
     fn take(&mut self, worlds: &Worlds) {
         for (k, world) in worlds.worlds().iter().enumerate() {
-            let [poses, twists, forces, energies] = &mut self.arrays;
+            let [poses, twists, forces, energies, wrenches, slips] = &mut self.arrays;
+            let (bodies, pairs) = (world.bodies().len(), world.pairs.len());
             if world.failure().is_some() {
-                let bodies = world.bodies().len();
-                for (array, more) in
-                    [(poses, 7 * bodies), (twists, 6 * bodies), (forces, 3 * world.pairs.len()), (energies, 1)]
-                {
+                for (array, more) in [
+                    (poses, 7 * bodies),
+                    (twists, 6 * bodies),
+                    (forces, 3 * pairs),
+                    (energies, 1),
+                    (wrenches, 3 * pairs),
+                    (slips, pairs),
+                ] {
                     array[k].extend(std::iter::repeat_n(f64::NAN, more));
                 }
                 continue;
@@ -331,10 +356,19 @@ impl Recorded {
                 twists[k].extend(state.velocity.iter().chain(state.angular.iter()));
             }
             let start = forces[k].len();
-            forces[k].resize(start + 3 * world.pairs.len(), 0.0);
-            for contact in world.contacts() {
-                let of_pair = &mut forces[k][start + 3 * contact.pair..][..3];
-                of_pair.iter_mut().zip(contact.force.iter()).for_each(|(sum, force)| *sum += force);
+            forces[k].resize(start + 3 * pairs, 0.0);
+            let mut add = |pair: usize, force: &[f64]| {
+                let of_pair = &mut forces[k][start + 3 * pair..][..3];
+                of_pair.iter_mut().zip(force).for_each(|(sum, force)| *sum += force);
+            };
+            world.contacts().iter().for_each(|contact| add(contact.pair, contact.force.as_slice()));
+            world.patches().iter().for_each(|patch| add(patch.pair(), patch.force().as_slice()));
+            let [of_wrenches, of_slips] = [wrenches[k].len(), slips[k].len()];
+            wrenches[k].resize(of_wrenches + 3 * pairs, f64::NAN);
+            slips[k].resize(of_slips + pairs, f64::NAN);
+            for patch in world.patches() {
+                wrenches[k][of_wrenches + 3 * patch.pair()..][..3].copy_from_slice(&patch.wrench().to_array());
+                slips[k][of_slips + patch.pair()] = patch.shares()[0];
             }
             energies[k].push(world.energy());
         }
@@ -348,6 +382,8 @@ impl Recorded {
             "twist" => samples(1),
             "force" => samples(2),
             "energy" => samples(3),
+            PATCH_WRENCH => samples(4),
+            SLIP => samples(5),
             "status" => end.iter().flat_map(|w| word(w.failure().map(|f| f.why)).to_le_bytes()).collect(),
             // Two's complement of -1 where there was no failure.
             "failed_step" => end.iter().flat_map(|w| w.failure().map_or(u64::MAX, |f| f.step).to_le_bytes()).collect(),
@@ -390,14 +426,20 @@ fn write(
     let path = dir.join("trajectories.npz");
     let mut npz = Npz::create(&path)?;
     npz.vector("time", time)?;
-    for (column, inner) in columns.iter().zip([7, 6, 3, 1].into_iter().chain(std::iter::repeat(1))) {
+    for column in columns {
+        let inner = match column.name {
+            "pose" => 7,
+            "twist" => 6,
+            "force" | PATCH_WRENCH => 3,
+            _ => 1,
+        };
         let mut shape = vec![n];
         if column.per_sample {
             shape.push(time.len() as u64);
         }
         if inner > 1 {
             shape.extend([(column.width / inner) as u64, inner as u64]);
-        } else if column.name == FAILED_BODIES {
+        } else if [FAILED_BODIES, SLIP].contains(&column.name) {
             shape.push(column.width as u64);
         }
         npz.copy(column.name, column.item, &shape, &mut raw.reader(column, 0..n)?)?;
@@ -541,6 +583,45 @@ mod tests {
         let mut zip = zip::ZipArchive::new(std::fs::File::open(npz).unwrap()).unwrap();
         let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
         (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+    }
+
+    /// Friction and slip of patches are arrays of their own; the force of a pair has both friction and normal
+    /// force.
+    #[test]
+    fn patches_have_arrays_of_their_own() {
+        let text = include_str!("../../../../examples/grasp.toml").replace("worlds = 64", "worlds = 3");
+        let text = text.replace("duration = 1.5", "duration = 0.62");
+        let scenario = WorldScenario::parse(&text, "grasp.toml").unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let (driver, shape) = (String::new(), String::new());
+        let info = EngineInfo { engine: "cpu", precision: "f64", adapter: "x".into(), driver, shape };
+        let make = |worlds| Worlds::new(worlds, 1e-3, Method::Double);
+        let options = Options { draw: Some(|_| "<svg/>".into()), ..Options::new(dir.path().join("a")) };
+        let needs = world_needs(&scenario, &options).unwrap();
+        let summary = worlds(&scenario, &WorldEngine { info, make: &make }, &options, &needs, &|_| true).unwrap();
+        assert_eq!((summary.worlds, summary.failed), (3, 0));
+        let npz = dir.path().join("a").join("trajectories.npz");
+        let [(of_wrench, wrench), (of_slip, slip), (_, force)] =
+            [PATCH_WRENCH, SLIP, "force"].map(|name| read(&npz, name));
+        assert_eq!((of_wrench, of_slip), (vec![3, 63, 3, 3], vec![3, 63, 3]));
+        let weights: Vec<f64> = (0..3).map(|k| 9.81 * scenario.world(k).unwrap().bodies()[1].mass).collect();
+        for (k, weight) in weights.into_iter().enumerate() {
+            let at = |sample: usize, pair: usize| (k * 63 + sample) * 3 + pair;
+            // Held at 0.3 s by both fingers; the table is far below, and has no bristles.
+            let (left, right) = (at(30, 0), at(30, 1));
+            assert!((force[3 * left + 2] + force[3 * right + 2] - weight).abs() < 1e-6 * weight);
+            assert!((force[3 * left] - 4.0).abs() < 1e-6 && (force[3 * right] + 4.0).abs() < 1e-6);
+            let friction = wrench[3 * left].hypot(wrench[3 * left + 1]);
+            assert!((friction - force[3 * left + 1].hypot(force[3 * left + 2])).abs() < 1e-12);
+            assert_eq!((slip[left], slip[right]), (0.0, 0.0));
+            assert!(wrench[3 * at(30, 2)].is_nan() && slip[at(30, 2)].is_nan() && force[3 * at(30, 2) + 2] == 0.0);
+        }
+        // A grip of 1.2 N and less does not hold all of them.
+        assert!((0..3).any(|k| slip[(k * 63 + 50) * 3] > 0.5), "{slip:?}");
+        // Bristles take memory.
+        let coarse = WorldScenario::parse(&text.replace("cells = 15", "cells = 2"), "coarse.toml").unwrap();
+        let [one, other] = [&scenario, &coarse].map(|scenario| bytes_of_one(&scenario.world(0).unwrap()));
+        assert!(one > other + 2 * 2 * 145 * 100, "{one} {other}");
     }
 
     /// Whatever the blocks, and stopped and resumed: the arrays of a run are those of a loop over `advance`.

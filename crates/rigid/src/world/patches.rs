@@ -19,8 +19,8 @@ use bristle::{Friction, Patch, Twist, Wrench};
 /// found, over the largest of `mu` times the normal impulse.
 const SOUGHT: f64 = 1e-11;
 const ENOUGH: f64 = 1e-7;
-/// After so many rounds without half the residual no smaller one is sought: the rest is rounding of bodies that
-/// differ much in mass.
+/// After so many rounds without half the residual no smaller one is sought: the rest is rounding of bodies
+/// that differ much in mass.
 const STALE: usize = 3;
 /// Most rounds of Newton's method. After each so many the derivative over the impulses is that of free bodies
 /// again.
