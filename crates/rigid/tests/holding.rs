@@ -118,7 +118,7 @@ fn heavy_bodies_rest_on_light_ones() {
 #[test]
 fn bodies_that_differ_more_in_mass_are_refused_if_contacts_connect_them() {
     let masses = |k: usize| [1.0, 1e3, 1e6, 2e6][k];
-    let mut world = tower(4, 0.1, &masses, |_| [0.0; 3]);
+    let mut world = tower(4, 0.1, masses, |_| [0.0; 3]);
     let told = |world: &World| Worlds::new(vec![world.clone()], 1e-3, Method::Double).err().map(|e| e.to_string());
     let message = told(&world).unwrap();
     assert!(message.contains("bodies[1].mass = 1: expected at least 2e0 kg, because contacts connect it"), "{message}");
