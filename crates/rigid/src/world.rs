@@ -336,7 +336,7 @@ impl World {
     }
 }
 
-/// What is accepted as the mass of a body that contacts connect with one of `most` [kg].
+/// What is accepted as the mass of a body that contacts connect with one of `most` \[kg\].
 pub fn least_mass(most: f64, named: &str) -> String {
     format!(
         "at least {:e} kg, because contacts connect it with {named} of {most} kg: a step is exact to 1e-6 where masses \
