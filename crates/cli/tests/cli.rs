@@ -536,7 +536,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 11, "{listed}");
+    assert_eq!(listed.lines().count(), 12, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file =

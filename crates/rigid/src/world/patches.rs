@@ -278,7 +278,6 @@ impl World {
             far = if scale > 0.0 { residual.amax() / scale } else { 0.0 };
             stale = if far < 0.5 * least { 0 } else { stale + 1 };
             least = least.min(far);
-            patches.note(&places, &tried, &moved, h);
             if far <= SOUGHT || far <= ENOUGH && stale >= STALE {
                 break;
             }
@@ -288,7 +287,10 @@ impl World {
                 share *= 0.5;
             }
         }
-        if !(far <= ENOUGH) {
+        if far <= ENOUGH {
+            patches.note(&places, &last, &moved, h);
+        } else {
+            // What the patches did in the step before stays: the halves of this one begin with that.
             for k in with_patches {
                 (answers[k].solved, answers[k].residual) = (false, far);
             }
