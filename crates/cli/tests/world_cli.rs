@@ -230,7 +230,7 @@ fn errors_of_files_have_their_line_and_column() {
     let dir = tempfile::tempdir().unwrap();
     for (text, wanted) in [
         ("duration = 1\n[[contacts]]\nbodies = ['a', 'b']\nmu = 1\n", "missing field `bodies`"),
-        (&TOP.replace("mu = 0.5", ""), "w.toml:20:5: contacts.0: missing field `mu`"),
+        (&TOP.replace("mu = 0.5", ""), "w.toml:20:5: contacts.0.mu = missing: expected the coefficient"),
         (&TOP.replace("mass = 1\n    inertia", "mass = 0\n    inertia"), "w.toml:12:12: world 0: bodies.1.mass = 0"),
         (&TOP.replace("3e-3]", "3e-2]"), "w.toml:13:15: world 0: bodies.1.inertia = [0.001, 0.002, 0.03]: expected"),
         // Of a drawn number, with the world that drew it.
