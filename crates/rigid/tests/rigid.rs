@@ -412,10 +412,13 @@ fn extreme_numbers_end_with_a_status() {
                 let mut world = World::new(8);
                 let table = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
                 let start = State { velocity: speed * Vector3::new(1.0, 0.5, -1.0), ..State::at(0.0, 0.0, size) };
-                let low = world.add(WorldBody::solid(1e-3 + speed.sqrt(), WorldShape::Box([size; 3])), start);
+                // The masses differ by as much as they may.
+                let mass = 1e-3 + speed.sqrt();
+                let low = world.add(WorldBody::solid(mass, WorldShape::Box([size; 3])), start);
                 let start = State { angular: speed * Vector3::new(1.0, -1.0, 0.5), ..State::at(0.0, 0.0, 3.0 * size) };
-                let high = world.add(WorldBody::solid(1e-9, WorldShape::Box([size, 0.5 * size, size])), start);
-                let ball = world.add(WorldBody::solid(1e9, WorldShape::Sphere(size)), State::at(0.0, 0.0, 5.0 * size));
+                let high = world.add(WorldBody::solid(1e-3 * mass, WorldShape::Box([size, 0.5 * size, size])), start);
+                let ball = WorldBody::solid(1e3 * mass, WorldShape::Sphere(size));
+                let ball = world.add(ball, State::at(0.0, 0.0, 5.0 * size));
                 for bodies in [[table, low], [low, high], [high, ball], [ball, low], [table, ball]] {
                     world.pairs.push(Pair { bodies, mu: speed.min(1e6) });
                 }
