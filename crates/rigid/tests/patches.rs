@@ -362,6 +362,11 @@ fn patches_between_other_bodies_are_refused() {
     let mut twice = world(cube(), 0.0);
     twice.add_patch(0, disc(), Friction::default()).unwrap();
     assert!(refused(twice.clone(), 0, disc(), Friction::default()).contains("one patch between two bodies"));
+    let mut worlds = Worlds::new(vec![twice.clone()], 1e-3, Method::Double).unwrap();
+    let message = worlds.set_mu(0, 0, 0.3).unwrap_err().to_string();
+    assert!(message.contains("mu = 0.3: expected 0, as"), "{message}");
+    worlds.set_mu(0, 0, 0.0).unwrap();
+    assert_eq!(worlds.worlds()[0], twice);
     // What is changed afterwards is checked when worlds are made.
     twice.pairs[0].mu = 0.1;
     assert!(Worlds::new(vec![twice], 1e-3, Method::Double).is_err());

@@ -405,7 +405,10 @@ fn world_text(s: &WorldSummary) -> String {
         }
     };
     had(s.halved, "steps that were halved, as their contacts had no solution as a whole");
-    had(s.on_cpu, "groups of touching bodies that were too large for the GPU, and solved on the CPU");
+    had(
+        s.on_cpu,
+        "groups of touching bodies that were too large for the GPU or had patches, and were solved on the CPU",
+    );
     text += &match s.failed {
         0 => "none was stopped\n".to_owned(),
         failed => format!("{failed} of {n} stopped:\n"),

@@ -57,7 +57,8 @@ pub struct WorldSummary {
     /// Steps that were taken in shorter ones, because their contacts could not be solved as a whole.
     #[serde(default)]
     pub halved: u64,
-    /// Groups of bodies that touched, in all steps, with too many contacts for the engine, a GPU.
+    /// Groups of bodies that touched, in all steps, which the CPU solved although the engine is a GPU: those
+    /// with too many contacts for it, and those of worlds with patches.
     #[serde(default)]
     pub on_cpu: u64,
     /// Largest residual of all steps [-].
@@ -149,7 +150,8 @@ pub(super) fn columns(bodies: usize, pairs: usize, patches: bool) -> Vec<Column>
         contacts(
             "on_cpu",
             Item::U64,
-            "groups of bodies that touched, in all steps, with too many contacts for a GPU, which the CPU solved",
+            "groups of bodies that touched, in all steps, which the CPU solved although the engine is a GPU: those with \
+             too many contacts for it, and those of worlds with patches",
         ),
         contacts("residual", Item::F64, "largest residual of a step [-]"),
     ];
@@ -355,14 +357,7 @@ impl Recorded {
                 poses[k].extend([t.x, t.y, t.z, q.w, q.i, q.j, q.k]);
                 twists[k].extend(state.velocity.iter().chain(state.angular.iter()));
             }
-            let start = forces[k].len();
-            forces[k].resize(start + 3 * pairs, 0.0);
-            let mut add = |pair: usize, force: &[f64]| {
-                let of_pair = &mut forces[k][start + 3 * pair..][..3];
-                of_pair.iter_mut().zip(force).for_each(|(sum, force)| *sum += force);
-            };
-            world.contacts().iter().for_each(|contact| add(contact.pair, contact.force.as_slice()));
-            world.patches().iter().for_each(|patch| add(patch.pair(), patch.force().as_slice()));
+            (0..pairs).for_each(|pair| forces[k].extend(world.force(pair).iter()));
             let [of_wrenches, of_slips] = [wrenches[k].len(), slips[k].len()];
             wrenches[k].resize(of_wrenches + 3 * pairs, f64::NAN);
             slips[k].resize(of_slips + pairs, f64::NAN);

@@ -214,11 +214,15 @@ impl Worlds {
     /// From now on this is the coefficient of friction of a pair.
     ///
     /// # Errors
-    /// No such world or pair, or a value that is not 0 to 1e6; nothing is set then.
+    /// No such world or pair, a value that is not 0 to 1e6, or not 0 of a pair with a patch; nothing is set
+    /// then.
     pub fn set_mu(&mut self, world: usize, pair: usize, mu: f64) -> Result<(), EngineError> {
         let of = self.checked(world)?;
         let n = of.pairs.len();
         RIGID_MU.check("mu", mu)?;
+        if mu != 0.0 && of.patches().iter().any(|patch| patch.pair() == pair) {
+            return Err(ParameterError::number("mu", mu, super::patches::NO_MU).into());
+        }
         let Some(pair) = of.pairs.get_mut(pair) else {
             return Err(ParameterError::new("pair", pair, format!("an index below {n}, the number of pairs")).into());
         };

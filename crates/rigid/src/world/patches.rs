@@ -104,6 +104,9 @@ impl WorldPatch {
     }
 }
 
+/// The coefficient of friction that a pair with a patch may have.
+pub(super) const NO_MU: &str = "0, as the friction of this pair is that of its patch";
+
 /// All patches of a world.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Patches {
@@ -198,8 +201,7 @@ impl World {
         };
         let [Some(first), Some(second)] = bodies.map(|i| self.bodies.get(i)) else { return Ok(()) };
         if *mu != 0.0 {
-            let accepted = "0, as the friction of this pair is that of its patch";
-            return Err(ParameterError::number(&format!("{name}.mu"), *mu, accepted));
+            return Err(ParameterError::number(&format!("{name}.mu"), *mu, NO_MU));
         }
         let (WorldShape::Box(half), WorldShape::Box(_) | WorldShape::Plane) = (&first.shape, &second.shape) else {
             let accepted = "none, or flat faces: a box first, and a box or a plane";
