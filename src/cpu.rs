@@ -6,18 +6,20 @@ mod divide;
 mod make;
 mod pack;
 mod row;
+#[cfg(not(target_family = "wasm"))]
 mod sensitivity;
 
 use crate::batch::Batch;
 use crate::contact::Contact;
 use crate::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories, validate};
 use crate::error::{EngineError, ParameterError};
-use crate::number::lanes::Lanes;
+use crate::number::baseline::{F32, F64};
 use crate::number::real::Real;
 pub use crate::number::simd::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::pool;
+#[cfg(not(target_family = "wasm"))]
 use crate::sensitivity::{Sensitivities, Sensitivity};
 use batch::CpuBatch;
 use divide::has_few_bristles;
@@ -77,6 +79,7 @@ impl Cpu {
         self.simd
     }
 
+    // The step is compiled once more for it, which a page would load for nothing.
     /// Simulates `contacts` over `plan` in double precision with every stage of a step solved to rounding,
     /// and the derivatives of pose, twist and wrench at the samples over the parameters `with`, as
     /// [`crate::sensitivity`] says. The trajectories differ from those of [`Engine::run`], which ends a stage
@@ -96,6 +99,7 @@ impl Cpu {
     /// # Errors
     /// A plan or a contact out of range, an engine in single precision, or a parameter that a contact has not
     /// or over which it has no derivative.
+    #[cfg(not(target_family = "wasm"))]
     pub fn sensitivities(
         &self,
         contacts: &[Contact],
@@ -112,7 +116,7 @@ impl Cpu {
             (Numbers::Double, Simd::Avx512) => sensitivity::sensitivities::<Avx512F64>,
             #[cfg(target_arch = "x86_64")]
             (Numbers::Double, Simd::Avx2) => sensitivity::sensitivities::<Avx2F64>,
-            (Numbers::Double, _) => sensitivity::sensitivities::<Lanes<f64>>,
+            (Numbers::Double, _) => sensitivity::sensitivities::<F64>,
         };
         run(contacts, plan, with)
     }
@@ -125,12 +129,12 @@ impl Cpu {
             (Numbers::Double, Simd::Avx512) => (make::<Avx512F64>, Avx512F64::LANES),
             #[cfg(target_arch = "x86_64")]
             (Numbers::Double, Simd::Avx2) => (make::<Avx2F64>, Avx2F64::LANES),
-            (Numbers::Double, _) => (make::<Lanes<f64>>, Lanes::<f64>::LANES),
+            (Numbers::Double, _) => (make::<F64>, F64::LANES),
             #[cfg(target_arch = "x86_64")]
             (Numbers::Single, Simd::Avx512) => (make::<Avx512F32>, Avx512F32::LANES),
             #[cfg(target_arch = "x86_64")]
             (Numbers::Single, Simd::Avx2) => (make::<Avx2F32>, Avx2F32::LANES),
-            (Numbers::Single, _) => (make::<Lanes<f32>>, Lanes::<f32>::LANES),
+            (Numbers::Single, _) => (make::<F32>, F32::LANES),
         }
     }
 }

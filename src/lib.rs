@@ -60,6 +60,9 @@
 //!
 //! - `gpu`, on by default: the GPU engine, through `wgpu`. Without it there is the CPU engine.
 //! - `schema`: JSON schemas of the choices that files name, through `schemars`.
+//!
+//! Without `gpu` the library compiles for browsers (wasm32-unknown-unknown), where it has one thread and no
+//! [`Cpu::sensitivities`]; `bristle-web` is its interface to JavaScript.
 
 pub mod batch;
 pub mod body;

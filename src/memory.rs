@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::fmt;
 
+#[cfg(not(target_family = "wasm"))]
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 use unit_prefix::NumberPrefix;
 
@@ -90,7 +91,15 @@ pub fn pretend_free(bytes: Option<u64>) {
 }
 
 /// Memory \[byte\] that this process may still take: of the machine's, of its control group's, and of its
+/// address space. Nobody says so in a browser.
+#[cfg(target_family = "wasm")]
+pub const fn left() -> Option<u64> {
+    None
+}
+
+/// Memory \[byte\] that this process may still take: of the machine's, of its control group's, and of its
 /// address space.
+#[cfg(not(target_family = "wasm"))]
 pub fn left() -> Option<u64> {
     let pid = sysinfo::get_current_pid().ok()?;
     let mut system = System::new().ok()?;
@@ -109,11 +118,13 @@ pub fn left() -> Option<u64> {
 }
 
 /// The least of the limits that there are.
+#[cfg(not(target_family = "wasm"))]
 fn least(limits: [Option<u64>; 3]) -> Option<u64> {
     limits.into_iter().flatten().min()
 }
 
 /// The limit of the address space [byte], if there is one.
+#[cfg(not(target_family = "wasm"))]
 fn address_space() -> Option<u64> {
     #[cfg(unix)]
     return rustix::process::getrlimit(rustix::process::Resource::As).current;

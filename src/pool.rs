@@ -1,13 +1,17 @@
 //! The pool of threads for all parallel work. A forked child has none of its parent's threads, so that work
 //! in rayon's global pool would never be done. So all parallel work of the library goes through [`run`],
 //! which gives a child a pool of its own. `crates/data/tests/process.rs` blocks the global pool and calls
-//! every parallel function.
+//! every parallel function. In a browser there is one thread, the caller's.
 
-use std::process;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// The number of this process; the only one where a machine has no processes, as a browser.
+fn process_id() -> u32 {
+    if cfg!(target_family = "wasm") { 1 } else { std::process::id() }
+}
 
 /// The process to which something belongs that a fork does not take along.
 #[derive(Debug, Default)]
@@ -21,7 +25,7 @@ impl Owner {
 
     /// Whether it is this process', which it becomes if it was nobody's.
     pub fn claim(&self) -> bool {
-        let own = process::id();
+        let own = process_id();
         let before = self.0.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
         before.map_or_else(|owner| owner == own, |_| true)
     }
@@ -30,7 +34,7 @@ impl Owner {
     #[cfg(feature = "gpu")]
     pub fn is_anothers(&self) -> bool {
         let owner = self.0.load(Ordering::Relaxed);
-        owner != 0 && owner != process::id()
+        owner != 0 && owner != process_id()
     }
 }
 
@@ -74,7 +78,7 @@ fn own() -> Option<&'static ThreadPool> {
     if rayon::current_thread_index().is_some() || GLOBAL.claim() {
         return None;
     }
-    let process = process::id();
+    let process = process_id();
     let mut place = &OWN;
     loop {
         match place.get() {

@@ -110,6 +110,7 @@ impl Sensitivities {
     }
 
     /// Derivatives that are all NaN.
+    #[cfg_attr(target_family = "wasm", allow(dead_code, reason = "`Cpu::sensitivities` is not there"))]
     pub(crate) fn unwritten(shape: [usize; 3]) -> Result<Self, EngineError> {
         const FEWER: &str = "fewer samples, parameters or contacts in one call";
         let n = shape.iter().fold(1, |n: usize, of| n.saturating_mul(*of));

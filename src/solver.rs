@@ -19,6 +19,7 @@ pub mod models;
 pub mod point;
 pub mod respond;
 pub mod rigid_stick;
+#[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "`Cpu::sensitivities` is not there"))]
 pub mod sensitivity;
 pub mod shear;
 pub mod state;

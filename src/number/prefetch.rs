@@ -1,6 +1,7 @@
 //! Loads memory into the caches before it is needed.
 
 /// Bytes of a line of the caches.
+#[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
 /// Asks the processor to bring `values` into its caches while it goes on. It does so on x86-64; elsewhere

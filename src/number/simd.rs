@@ -3,7 +3,7 @@
 /// Vector instructions of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
-    /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64, SIMD128 on wasm32.
     Baseline,
     /// AVX2 and FMA.
     Avx2,
@@ -119,10 +119,10 @@ pub use copies;
 #[macro_export]
 macro_rules! widest {
     ($name:ident::<f32>($($arg:expr),* $(,)?)) => {
-        $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, f32, $($arg),*)
+        $crate::number::simd::widest!(@ $name, Avx512F32, Avx2F32, F32, $($arg),*)
     };
     ($name:ident::<f64>($($arg:expr),* $(,)?)) => {
-        $crate::number::simd::widest!(@ $name, Avx512F64, Avx2F64, f64, $($arg),*)
+        $crate::number::simd::widest!(@ $name, Avx512F64, Avx2F64, F64, $($arg),*)
     };
     (@ $name:ident, $avx512:ident, $avx2:ident, $number:ident, $($arg:expr),*) => {
         match $crate::number::simd::Simd::widest() {
@@ -130,7 +130,7 @@ macro_rules! widest {
             $crate::number::simd::Simd::Avx512 => $name::<$crate::number::x86::$avx512>($($arg),*),
             #[cfg(target_arch = "x86_64")]
             $crate::number::simd::Simd::Avx2 => $name::<$crate::number::x86::$avx2>($($arg),*),
-            _ => $name::<$crate::number::lanes::Lanes<$number>>($($arg),*),
+            _ => $name::<$crate::number::baseline::$number>($($arg),*),
         }
     };
 }

@@ -51,12 +51,33 @@ impl Browser {
     }
 }
 
-/// What `page`, a script of a module, posts to `/result`; it finds `input` at `/input`. A failure of the
-/// script must be posted as `{"failed": ..}`.
+fn content_type(kind: &str) -> Result<Header, String> {
+    Header::from_bytes("Content-Type", kind).map_err(|()| format!("{kind}: no header"))
+}
+
+/// The file of `folder` that `url` names below `/files/`, and its type.
+fn file(folder: &Path, url: &str) -> Option<(Vec<u8>, &'static str)> {
+    let name = url.strip_prefix("/files/")?.split(['?', '#']).next()?;
+    let name = if name.is_empty() { "index.html" } else { name };
+    let kind = match Path::new(name).extension()?.to_str()? {
+        "html" => "text/html",
+        "js" => "text/javascript",
+        "css" => "text/css",
+        "wasm" => "application/wasm",
+        "svg" => "image/svg+xml",
+        _ => return None,
+    };
+    // The folder has no others below it.
+    let is_plain = !name.contains(['/', '\\']) && !name.starts_with('.');
+    Some((std::fs::read(folder.join(name)).ok().filter(|_| is_plain)?, kind))
+}
+
+/// What `page`, a script of a module, posts to `/result`; it finds `input` at `/input`, and the files of
+/// `folder` below `/files/`. A failure of the script must be posted as `{"failed": ..}`.
 ///
 /// # Errors
 /// No browser, one that posts nothing in time, or a script that fails.
-pub fn run(page: &str, input: &Value) -> Result<Value, String> {
+pub fn run(page: &str, input: &Value, folder: Option<&Path>) -> Result<Value, String> {
     let server = Server::http("127.0.0.1:0").map_err(|e| e.to_string())?;
     let port = server.server_addr().to_ip().ok_or("the server has no port")?.port();
     let profile = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -67,10 +88,7 @@ pub fn run(page: &str, input: &Value) -> Result<Value, String> {
          try {{\nconst input = await (await fetch('/input')).json();\n{page}\n}} \
          catch (e) {{ await post({{failed: String(e)}}); }}\n</script>\n"
     );
-    let typed = |text: &str, kind: &str| {
-        let header = Header::from_bytes("Content-Type", kind).map_err(|()| format!("{kind}: no header"))?;
-        Ok::<_, String>(Response::from_string(text).with_header(header))
-    };
+    let typed = |text: &str, kind: &str| Ok::<_, String>(Response::from_string(text).with_header(content_type(kind)?));
     let end = Instant::now() + LONGEST;
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -89,6 +107,10 @@ pub fn run(page: &str, input: &Value) -> Result<Value, String> {
                     None => Ok(result),
                 };
             }
+            (Method::Get, url) => match folder.and_then(|folder| file(folder, url)) {
+                Some((bytes, kind)) => request.respond(Response::from_data(bytes).with_header(content_type(kind)?)),
+                None => request.respond(Response::empty(404)),
+            },
             _ => request.respond(Response::empty(404)),
         };
         answered.map_err(|e| e.to_string())?;

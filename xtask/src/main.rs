@@ -4,10 +4,10 @@
 //! `cargo xtask datasets` and `cargo xtask python` run alone. `cargo xtask asan` runs the tests under the
 //! address sanitizer, `cargo xtask swiftshader` those of the engines on another driver. `cargo xtask check`
 //! finds faults that the compiler does not see. `cargo xtask kernels` compiles the kernels for real GPUs and
-//! prints their statistics, or writes their texts. `cargo xtask hardware` makes docs/hardware.md from files
-//! of `bristle bench --all`.
+//! prints their statistics, or writes their texts. `cargo xtask web` makes the page, and tests it with
+//! `--test`. `cargo xtask hardware` makes docs/hardware.md from files of `bristle bench --all`.
 
-#[cfg(feature = "kernels")]
+#[cfg(any(feature = "kernels", feature = "web-tests"))]
 mod browser;
 mod check;
 mod datasets;
@@ -16,6 +16,8 @@ mod kernels;
 mod python;
 mod setup;
 mod venv;
+#[cfg(feature = "web")]
+mod web;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -26,10 +28,11 @@ const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of carg
                      cargo xtask python [arguments of pytest], cargo xtask datasets [--learners], cargo xtask check, \
                      cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --predict [--renew], \
                      cargo xtask kernels --browser, cargo xtask kernels --dump DIR, \
+                     cargo xtask web [--test], \
                      cargo xtask hardware [FILES]";
 
 /// The features with which everything is tested.
-const FEATURES: &str = "bristle-cli/cloud,xtask/kernels";
+const FEATURES: &str = "bristle-cli/cloud,xtask/kernels,xtask/web-tests";
 
 /// Tests that cannot pass under the address sanitizer, which makes programs larger and slower.
 const NOT_UNDER_ASAN: [(&str, &str); 1] = [("the_program_is_small", "it measures the program without a sanitizer")];
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         }
         Some((task, [])) if task == "check" => check(),
         Some((task, rest)) if task == "kernels" => kernels(rest),
+        Some((task, rest)) if task == "web" => web(rest),
         Some((task, rest)) if task == "hardware" => hardware(rest),
         _ => {
             eprintln!("{USAGE}");
@@ -98,6 +102,21 @@ fn kernels(arguments: &[String]) -> ExitCode {
     with(needs, command.args(arguments))
 }
 
+#[cfg(feature = "web")]
+fn web(arguments: &[String]) -> ExitCode {
+    web::run(arguments)
+}
+
+/// Runs this program again with the feature that brings what makes JavaScript of a module.
+#[cfg(not(feature = "web"))]
+fn web(arguments: &[String]) -> ExitCode {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release", "--package", "xtask", "--features"]);
+    let (feature, needs): (_, &[Need]) =
+        if arguments.is_empty() { ("web", &[]) } else { ("web-tests", &[Need::Browser]) };
+    with(needs, command.args([feature, "--", "web"]).args(arguments))
+}
+
 /// Makes docs/hardware.md of the files that are named, or else of all in benches/hardware. The crate that
 /// writes the files reads them, too.
 fn hardware(arguments: &[String]) -> ExitCode {
@@ -123,10 +142,11 @@ fn test(arguments: &[String]) -> ExitCode {
     if done == ExitCode::FAILURE || !arguments.is_empty() {
         return done;
     }
-    // The tests of Rust have built the program. Built alone it would be compiled once more, as the features
-    // of its dependencies differ without those of the tests.
-    let others = [datasets::test(root(), &datasets::READERS, true), python::test(root(), &[])];
-    if others == [ExitCode::SUCCESS; 2] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // The tests of Rust have built the programs. Built alone they would be compiled once more, as the
+    // features of their dependencies differ without those of the tests.
+    let page = || with(&[], Command::new(root().join("target/release/xtask")).args(["web", "--test"]));
+    let others = [datasets::test(root(), &datasets::READERS, true), python::test(root(), &[]), page()];
+    if others == [ExitCode::SUCCESS; 3] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.

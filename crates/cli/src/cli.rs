@@ -5,6 +5,7 @@
 
 mod bench;
 mod changes;
+mod demo;
 #[cfg(test)]
 mod documents;
 mod engine;
@@ -75,6 +76,8 @@ enum Command {
     Stability(stability::StabilityArguments),
     /// Identify friction from recordings, and say what they cannot tell.
     Fit(fit::FitArguments),
+    /// Serve the page of boxes in a gripper on this machine, and open it.
+    Demo(demo::Demo),
     /// Make a page of a finished run: outcomes, motion, slip, wrenches, parameters, failures.
     Report(report::Report),
     /// Compute the paper's figures and tables, as one page that says which claims hold.
@@ -208,6 +211,7 @@ pub fn main() -> ExitCode {
         Command::Torsion(torsion) => torsion.run(),
         Command::Stability(stability) => stability.run(),
         Command::Fit(fit) => fit.run(),
+        Command::Demo(demo) => demo.run(),
         Command::Report(report) => report.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
         Command::Bench(bench) => bench.run(),

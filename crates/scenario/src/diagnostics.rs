@@ -213,6 +213,7 @@ fn is_scenario(root: &DeValue<'_>) -> bool {
 }
 
 /// What the TOML `text`, which errors call `file`, says; see [`Document`].
+#[cfg(feature = "rigid")]
 pub(super) fn from_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, ScenarioError> {
     Document::parse(file, text)?.read()
 }

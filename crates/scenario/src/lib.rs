@@ -24,10 +24,12 @@ mod sequence;
 mod shapes;
 mod signal;
 mod spec;
+#[cfg(feature = "rigid")]
 mod stability;
 mod step;
 mod suggest;
 mod tables;
+#[cfg(feature = "rigid")]
 mod world;
 
 pub use clock::TimesFrom;
@@ -43,8 +45,10 @@ pub use patch_file::{PatchSource, frames};
 pub use sequence::FramesSpec;
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
+#[cfg(feature = "rigid")]
 pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;
+#[cfg(feature = "rigid")]
 pub use world::{
     AxesName, PairSpec, SolverName, WorldBodySpec, WorldKind, WorldScenario, WorldShapeSpec, WorldSpec, is_world,
     world_json_schema,

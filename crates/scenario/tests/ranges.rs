@@ -1,5 +1,6 @@
 //! Numbers at the ends of their ranges are accepted, numbers beyond are refused, and no accepted input gives
 //! a number that is not finite without a status.
+#![cfg(feature = "rigid")]
 
 use bristle::batch::Batch;
 use bristle::parameter::{ALL, Parameter};

@@ -1,0 +1,12 @@
+//! Tests of the page and of the library behind it, in headless Chromium.
+
+mod equal;
+mod page;
+
+use std::path::Path;
+
+/// Runs all tests on the folder.
+pub fn run(folder: &Path) -> Result<(), String> {
+    equal::test(folder)?;
+    page::test(folder)
+}

@@ -1,0 +1,178 @@
+//! The library in the browser has the numbers of the native one: rollouts and batches of scenarios of every
+//! law and model. Native programs multiply and add in one rounding where the processor can, and a browser
+//! never does, so that the bits differ.
+
+use std::path::Path;
+
+use bristle_web::Live;
+use serde_json::{Value, json};
+
+use crate::browser;
+use crate::root;
+
+/// The scenarios: an example, and what is changed in it.
+const SCENARIOS: [(&str, &[&str]); 20] = [
+    ("in_hand.toml", &[]),
+    ("in_hand.toml", &["friction.law=lugre"]),
+    ("in_hand.toml", &["friction.law=dahl"]),
+    ("in_hand.toml", &["friction.law=viscoelasto-plastic"]),
+    ("in_hand.toml", &["patch.cells=11", "patch.shape=disc"]),
+    ("in_hand.toml", &["patch.cells=5", "patch.shape=square"]),
+    ("in_hand.toml", &["patch.shape=line-gradient"]),
+    ("in_hand.toml", &["step=2e-4"]),
+    ("push.toml", &[]),
+    ("push.toml", &["friction.law=lugre"]),
+    ("push.toml", &["inputs.tilt.angle=0.3", "body.offset=[0.01, 0.0]"]),
+    ("reduced.toml", &[]),
+    ("reduced.toml", &["friction.law=lugre", "~contact.form"]),
+    ("reduced.toml", &["contact.surface=ellipsoid"]),
+    ("reduced.toml", &["contact.form=published"]),
+    ("twist_profile.toml", &[]),
+    ("twist_profile.toml", &["friction.law=dahl"]),
+    ("drift.toml", &[]),
+    ("c/hold.toml", &[]),
+    ("c/hold.toml", &["contact.model=point", "~patch", "~body.inertia"]),
+];
+
+/// Contacts of each, and how long they are simulated \[s\].
+const CONTACTS: u32 = 3;
+const DURATION: f64 = 0.4;
+/// Largest difference of a number, of one or of itself.
+const MOST: f64 = 1e-12;
+/// Shares of the normal force count the cells beyond a limit. A cell that is at its limit to rounding may be on
+/// either side: so many of a hundred shares may differ by the weight of some cells.
+const AT_LIMIT: usize = 1;
+const CELLS: f64 = 0.1;
+/// Of a batch: the times \[s\] between calls and the shares of the normal force that are set before them.
+const CALLS: [(f64, f64); 3] = [(0.05, 1.0), (0.03, 0.6), (0.07, 1.2)];
+
+const SCRIPT: &str = "
+const bristle = await import('/files/bristle.js');
+await bristle.default();
+const out = [];
+for (const {text, contacts, forces, calls, refused} of input) {
+  const batch = new bristle.Batch(text, contacts, 'f64');
+  const live = [];
+  calls.forEach(([dt, share]) => {
+    forces.forEach((force, k) => batch.set(k, 'inputs.normal_force', share * force));
+    batch.advance(dt);
+    live.push(...batch.samples());
+  });
+  for (let k = 0; k < batch.length; k++) {
+    live.push(...batch.bristles(k), ...batch.margin(k), ...batch.pressed(k), ...batch.weights(k));
+  }
+  live.push(...batch.surface(0, 4));
+  let error = '';
+  try { bristle.change(text, refused); new bristle.Batch(bristle.change(text, refused), 1, 'f64'); }
+  catch (e) { error = e.message; }
+  // JSON has neither infinity nor NaN.
+  const numbers = (all) => Array.from(all, String);
+  out.push({rollout: numbers(bristle.rollout(text, contacts, 'f64')), live: numbers(live), error});
+}
+await post(out);
+";
+
+/// A change that the library refuses, with a text of its own.
+const REFUSED: &str = "friction.sigma0=-1";
+
+/// Runs all scenarios natively and in the browser.
+pub fn test(folder: &Path) -> Result<(), String> {
+    let texts: Vec<String> = SCENARIOS.iter().map(|(file, changes)| text(file, changes)).collect::<Result<_, _>>()?;
+    let inputs: Vec<Value> = texts.iter().map(|text| input(text)).collect::<Result<_, _>>()?;
+    let found = browser::run(SCRIPT, &Value::Array(inputs), Some(folder))?;
+    let mut largest = 0.0f64;
+    for (i, text) in texts.iter().enumerate() {
+        let name = format!("{} {}", SCENARIOS[i].0, SCENARIOS[i].1.join(" "));
+        let rollout = bristle_web::rollout(text, CONTACTS, "f64").map_err(|e| format!("{name}: {e}"))?;
+        for (what, native) in [("rollout", rollout), ("live", live(text)?)] {
+            let there = numbers(&found[i][what]);
+            // Samples come first, each with its shares at its end.
+            let samples = if what == "live" { 12 * CALLS.len() * CONTACTS as usize } else { native.len() };
+            let worst = difference(&native, &there, samples).ok_or_else(|| {
+                format!("{name}: {what}: {} numbers, and {} in the browser", native.len(), there.len())
+            })?;
+            if worst > MOST {
+                return Err(format!("{name}: {what} differs by {worst:e}: expected at most {MOST:e}"));
+            }
+            largest = largest.max(worst);
+        }
+        let error = bristle_web::change(text, REFUSED).and_then(|text| Live::new(&text, 1, "f64"));
+        let error = error.err().map(|e| e.to_string()).unwrap_or_default();
+        if error.is_empty() || found[i]["error"] != error {
+            return Err(format!("{name}: `{error}` is refused by `{}` in the browser", found[i]["error"]));
+        }
+    }
+    println!("xtask: web: {} scenarios as natively, within {largest:e}", SCENARIOS.len());
+    Ok(())
+}
+
+/// The text of an example with changes.
+fn text(file: &str, changes: &[&str]) -> Result<String, String> {
+    let path = root().join("examples").join(file);
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let duration = format!("duration={DURATION}");
+    let changes = changes.iter().copied().chain([duration.as_str()]);
+    let changed = changes.fold(Ok(text), |text, change| bristle_web::change(&text?, change));
+    changed.map_err(|e| format!("{file}: {e}"))
+}
+
+fn input(text: &str) -> Result<Value, String> {
+    let forces = forces(&mut Live::new(text, CONTACTS, "f64").map_err(|e| e.to_string())?)?;
+    Ok(json!({ "text": text, "contacts": CONTACTS, "forces": forces, "calls": CALLS, "refused": REFUSED }))
+}
+
+/// The normal forces at the start \[N\], a little more than nothing.
+fn forces(live: &mut Live) -> Result<Vec<f64>, String> {
+    let samples = live.samples().map_err(|e| e.to_string())?;
+    Ok(samples.chunks(12).map(|sample| sample[9].max(0.1)).collect())
+}
+
+/// What the script calls, natively.
+fn live(text: &str) -> Result<Vec<f64>, String> {
+    let mut all = Vec::new();
+    let mut run = || {
+        let mut live = Live::new(text, CONTACTS, "f64")?;
+        let forces = forces(&mut live).unwrap_or_default();
+        for (dt, share) in CALLS {
+            for (k, force) in forces.iter().enumerate() {
+                live.set(Some(k), "inputs.normal_force", share * force)?;
+            }
+            live.advance(dt)?;
+            all.extend(live.samples()?);
+        }
+        for k in 0..live.len() {
+            all.extend(live.bristles(k)?);
+            all.extend(live.margin(k)?);
+            all.extend(live.pressed(k)?);
+            all.extend(live.weights(k)?);
+        }
+        all.extend(live.surface(0, 4)?);
+        Ok::<(), bristle_web::Error>(())
+    };
+    run().map_err(|e| e.to_string())?;
+    Ok(all)
+}
+
+fn numbers(values: &Value) -> Vec<f64> {
+    let texts = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+    // As JavaScript prints them.
+    texts.map(|text| text.replace("Infinity", "inf").parse().unwrap_or(f64::NAN)).collect()
+}
+
+/// The largest difference, where both are as long and have no number that the other has not; without the few
+/// shares in the first `samples` numbers of which a cell is at its limit.
+fn difference(native: &[f64], there: &[f64], samples: usize) -> Option<f64> {
+    let of = |(a, b): (&f64, &f64)| match (a.is_finite(), b.is_finite()) {
+        (true, true) => Some((a - b).abs() / a.abs().max(1.0)),
+        _ if a.is_nan() == b.is_nan() && (a.is_nan() || a == b) => Some(0.0),
+        _ => None,
+    };
+    let mut all = native.iter().zip(there).map(of).collect::<Option<Vec<f64>>>()?;
+    let shares = (0..samples.min(all.len())).filter(|i| i % 12 >= 10);
+    let (count, at_limit): (usize, Vec<usize>) =
+        (shares.clone().count(), shares.filter(|i| all[*i] > MOST && all[*i] < CELLS).collect());
+    if 100 * at_limit.len() <= AT_LIMIT * count {
+        at_limit.into_iter().for_each(|i| all[i] = 0.0);
+    }
+    (!native.is_empty() && native.len() == there.len()).then(|| all.into_iter().fold(0.0, f64::max))
+}
