@@ -36,6 +36,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// From now on the fields that are drawn are in this table, such as `contacts.2.`.
+    #[cfg(feature = "rigid")]
     pub fn within(&mut self, table: impl Into<String>) {
         self.table = table.into();
     }

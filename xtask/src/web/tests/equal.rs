@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use crate::browser;
 use crate::root;
 
-/// The scenarios: an example, and what is changed in it.
+/// The scenarios: an example, and what is changed in it. Boxes in hand under the viscoelasto-plastic law are none
+/// of them: one rounding unit of gravity moves the native result by up to 1e-3 m.
 const SCENARIOS: [(&str, &[&str]); 20] = [
     ("in_hand.toml", &[]),
     ("in_hand.toml", &["friction.law=lugre"]),
     ("in_hand.toml", &["friction.law=dahl"]),
-    ("in_hand.toml", &["friction.law=viscoelasto-plastic"]),
+    ("push.toml", &["friction.law=viscoelasto-plastic"]),
     ("in_hand.toml", &["patch.cells=11", "patch.shape=disc"]),
     ("in_hand.toml", &["patch.cells=5", "patch.shape=square"]),
     ("in_hand.toml", &["patch.shape=line-gradient"]),
@@ -39,10 +40,6 @@ const CONTACTS: u32 = 3;
 const DURATION: f64 = 0.4;
 /// Largest difference of a number, of one or of itself.
 const MOST: f64 = 1e-12;
-/// Shares of the normal force count the cells beyond a limit. A cell that is at its limit to rounding may be on
-/// either side: so many of a hundred shares may differ by the weight of some cells.
-const AT_LIMIT: usize = 1;
-const CELLS: f64 = 0.1;
 /// Of a batch: the times \[s\] between calls and the shares of the normal force that are set before them.
 const CALLS: [(f64, f64); 3] = [(0.05, 1.0), (0.03, 0.6), (0.07, 1.2)];
 
@@ -86,9 +83,7 @@ pub fn test(folder: &Path) -> Result<(), String> {
         let rollout = bristle_web::rollout(text, CONTACTS, "f64").map_err(|e| format!("{name}: {e}"))?;
         for (what, native) in [("rollout", rollout), ("live", live(text)?)] {
             let there = numbers(&found[i][what]);
-            // Samples come first, each with its shares at its end.
-            let samples = if what == "live" { 12 * CALLS.len() * CONTACTS as usize } else { native.len() };
-            let worst = difference(&native, &there, samples).ok_or_else(|| {
+            let worst = difference(&native, &there).ok_or_else(|| {
                 format!("{name}: {what}: {} numbers, and {} in the browser", native.len(), there.len())
             })?;
             if worst > MOST {
@@ -159,20 +154,13 @@ fn numbers(values: &Value) -> Vec<f64> {
     texts.map(|text| text.replace("Infinity", "inf").parse().unwrap_or(f64::NAN)).collect()
 }
 
-/// The largest difference, where both are as long and have no number that the other has not; without the few
-/// shares in the first `samples` numbers of which a cell is at its limit.
-fn difference(native: &[f64], there: &[f64], samples: usize) -> Option<f64> {
+/// The largest difference, where both are as long and have no number that the other has not.
+fn difference(native: &[f64], there: &[f64]) -> Option<f64> {
     let of = |(a, b): (&f64, &f64)| match (a.is_finite(), b.is_finite()) {
         (true, true) => Some((a - b).abs() / a.abs().max(1.0)),
         _ if a.is_nan() == b.is_nan() && (a.is_nan() || a == b) => Some(0.0),
         _ => None,
     };
-    let mut all = native.iter().zip(there).map(of).collect::<Option<Vec<f64>>>()?;
-    let shares = (0..samples.min(all.len())).filter(|i| i % 12 >= 10);
-    let (count, at_limit): (usize, Vec<usize>) =
-        (shares.clone().count(), shares.filter(|i| all[*i] > MOST && all[*i] < CELLS).collect());
-    if 100 * at_limit.len() <= AT_LIMIT * count {
-        at_limit.into_iter().for_each(|i| all[i] = 0.0);
-    }
+    let all = native.iter().zip(there).map(of).collect::<Option<Vec<f64>>>()?;
     (!native.is_empty() && native.len() == there.len()).then(|| all.into_iter().fold(0.0, f64::max))
 }
