@@ -58,8 +58,8 @@ impl Toolchain {
         let linker = found(&programs, &is_linker)?;
         command.env("LD_LIBRARY_PATH", libraries).env("RUSTC", programs.join("rustc"));
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-        // The standard library is compiled by a cargo that is not a nightly one.
-        command.env("RUSTC_BOOTSTRAP", "1").args(["build", "-Zbuild-std=std,panic_abort"]);
+        // The standard library is compiled by a cargo that is not a nightly one, without what reads backtraces.
+        command.env("RUSTC_BOOTSTRAP", "1").args(["build", "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="]);
         Ok(command)
     }
 }
