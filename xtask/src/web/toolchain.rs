@@ -58,7 +58,7 @@ impl Toolchain {
         let linker = found(&programs, &is_linker)?;
         command.env("LD_LIBRARY_PATH", libraries).env("RUSTC", programs.join("rustc"));
         command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
-        // The standard library is compiled by a cargo that is not a nightly one, without what reads backtraces.
+        // The standard library is compiled by a cargo that is not a nightly one, and without backtraces.
         command.env("RUSTC_BOOTSTRAP", "1").args(["build", "-Zbuild-std=std,panic_abort", "-Zbuild-std-features="]);
         Ok(command)
     }

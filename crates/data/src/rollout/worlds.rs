@@ -150,8 +150,8 @@ pub(super) fn columns(bodies: usize, pairs: usize, patches: bool) -> Vec<Column>
         contacts(
             "on_cpu",
             Item::U64,
-            "groups of bodies that touched, in all steps, which the CPU solved although the engine is a GPU: those with \
-             too many contacts for it, and those of worlds with patches",
+            "groups of bodies that touched, in all steps, which the CPU solved although the engine is a GPU: those \
+             with too many contacts for it, and those of worlds with patches",
         ),
         contacts("residual", Item::F64, "largest residual of a step [-]"),
     ];

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use crate::browser;
 use crate::root;
 
-/// The scenarios: an example, and what is changed in it. The viscoelasto-plastic law is without a Stribeck curve:
-/// under a falling one a bristle that slips jumps, and one rounding unit of sigma0 moves the native result by 2e-3 m.
+/// The scenarios: an example, and what is changed in it. The viscoelasto-plastic law is without a Stribeck
+/// curve: under a falling one a bristle that slips jumps, and one rounding unit of sigma0 moves the native
+/// result by 2e-3 m.
 const SCENARIOS: [(&str, &[&str]); 20] = [
     ("in_hand.toml", &[]),
     ("in_hand.toml", &["friction.law=lugre"]),
