@@ -107,8 +107,8 @@ fn text(file: &str, changes: &[&str]) -> Result<String, String> {
     let path = root().join("examples").join(file);
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let duration = format!("duration={DURATION}");
-    let changes = changes.iter().copied().chain([duration.as_str()]);
-    let changed = changes.fold(Ok(text), |text, change| bristle_web::change(&text?, change));
+    let mut changes = changes.iter().copied().chain([duration.as_str()]);
+    let changed = changes.try_fold(text, |text, change| bristle_web::change(&text, change));
     changed.map_err(|e| format!("{file}: {e}"))
 }
 
