@@ -74,7 +74,7 @@ fn make() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// What all files of a folder take when each is compressed [byte].
+/// What all files of a folder take when each is compressed \[byte\].
 fn compressed(folder: &Path) -> std::io::Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {
