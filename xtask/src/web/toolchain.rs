@@ -1,4 +1,4 @@
-//! A compiler for browsers: the one that runs, if rustup has installed its target, else that of Debian's
+//! A compiler for browsers: the one that runs, for which rustup installs the target, else that of Debian's
 //! packages `rustc-web`, which are unpacked and not installed, as they conflict with rustup's.
 
 use std::ffi::OsString;
@@ -26,8 +26,12 @@ pub enum Toolchain {
 impl Toolchain {
     /// The compiler of this machine.
     pub fn find() -> Result<Self, String> {
-        let library = said(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
-        if library.is_ok_and(|path| Path::new(path.trim()).is_dir()) {
+        let is_there = || {
+            let library = said(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]));
+            library.is_ok_and(|path| Path::new(path.trim()).is_dir())
+        };
+        // Without rustup, or where it cannot be reached, there is another way.
+        if is_there() || (said(Command::new("rustup").args(["target", "add", TARGET])).is_ok() && is_there()) {
             return Ok(Self::Own);
         }
         if !Path::new("/usr/bin/apt-get").exists() {
