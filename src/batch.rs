@@ -5,6 +5,7 @@
 //! each contact and passes it to the engine's `Stepper`, which keeps between calls what a rollout makes and
 //! drops. A call checks all that it is asked for before it changes the first contact.
 
+mod asynchronous;
 mod input;
 mod needs;
 mod record;
@@ -12,13 +13,14 @@ mod request;
 mod snapshot;
 mod stepper;
 
+use std::borrow::Cow;
 use std::slice::from_ref;
 use std::sync::Arc;
 
 pub use input::Input;
 pub use needs::{check_memory, memory as memory_of};
 pub use snapshot::{Snapshot, SnapshotError};
-pub(crate) use stepper::Stepper;
+pub(crate) use stepper::{Answer, Stepper};
 
 use crate::contact::{Contact, Initial, ModelKind};
 use crate::error::{EngineError, ParameterError, check};
@@ -158,13 +160,8 @@ const SHORTEST: f64 = 1e-9;
 const LONGEST: f64 = 1e6;
 
 impl Batch {
-    /// A batch of what `make` makes of the contacts.
-    pub(crate) fn new(
-        contacts: Vec<Contact>,
-        stepping: Stepping,
-        info: EngineInfo,
-        make: impl FnOnce(&[Contact]) -> Result<Box<dyn Stepper>, EngineError>,
-    ) -> Result<Self, EngineError> {
+    /// Refuses what cannot be a batch, and makes the second copy of the contacts that a batch has.
+    pub(crate) fn copied(contacts: &[Contact], stepping: Stepping) -> Result<Vec<Contact>, EngineError> {
         stepping.validate()?;
         for (contact, c) in contacts.iter().enumerate() {
             c.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
@@ -173,9 +170,20 @@ impl Batch {
         // One copy is there already.
         check_memory(&contacts[..n.min(4)], n, 1)?;
         let mut first = memory::space("the contacts of a batch", n, memory::FEWER_CONTACTS)?;
-        first.extend_from_slice(&contacts);
-        let stepper = make(&contacts)?;
-        Ok(Self {
+        first.extend_from_slice(contacts);
+        Ok(first)
+    }
+
+    /// A batch of contacts, with their copy `first` that [`Batch::copied`] has made, on an engine.
+    pub(crate) fn new(
+        contacts: Vec<Contact>,
+        first: Vec<Contact>,
+        stepping: Stepping,
+        info: EngineInfo,
+        stepper: Box<dyn Stepper>,
+    ) -> Self {
+        let n = contacts.len();
+        Self {
             first,
             pairs: contacts.iter().map(Contact::bristle_pairs).collect(),
             contacts,
@@ -189,7 +197,7 @@ impl Batch {
             is_read: false,
             requested: vec![Sample::NONE; n],
             has_requested: None,
-        })
+        }
     }
 
     /// Number of contacts.
@@ -414,7 +422,7 @@ impl Batch {
         self.is_read = false;
         let clock = &mut self.clocks[contact];
         clock.jump = true;
-        self.stepper.set_map(contact, own, own.coefficients_at(clock.time)[0])
+        self.stepper.set_map(contact, own, own.coefficients_at(clock.time)[0]).wait()
     }
 
     /// Refuses what [`Batch::set_frame`] would refuse; nothing is set.
@@ -473,6 +481,14 @@ impl Batch {
     }
 
     fn advance_where(&mut self, dt: f64, chosen: impl Fn(usize) -> bool) -> Result<(), EngineError> {
+        self.begin_advance(dt, chosen)?;
+        self.stepper.advance(&self.contacts, &self.spans).wait()?;
+        self.end_advance();
+        Ok(())
+    }
+
+    /// Makes the spans of a call; refuses what cannot be.
+    fn begin_advance(&mut self, dt: f64, chosen: impl Fn(usize) -> bool) -> Result<(), EngineError> {
         self.stepper.check()?;
         check("dt", dt, "1e-9 to 1e6 [s]", (SHORTEST..=LONGEST).contains(&dt))?;
         for (k, (span, clock)) in self.spans.iter_mut().zip(&self.clocks).enumerate() {
@@ -485,13 +501,16 @@ impl Batch {
             }
         }
         self.is_read = false;
-        self.stepper.advance(&self.contacts, &self.spans)?;
+        Ok(())
+    }
+
+    /// The contacts stand at the ends of their spans.
+    fn end_advance(&mut self) {
         for (clock, span) in self.clocks.iter_mut().zip(&self.spans) {
             if let Some(span) = span {
                 *clock = Clock { time: span.end, jump: false, remap: false };
             }
         }
-        Ok(())
     }
 
     /// The present samples of all contacts; the wrench is that of the inputs at the end of the last call.
@@ -501,7 +520,7 @@ impl Batch {
     pub fn samples(&mut self) -> Result<&[Sample], EngineError> {
         self.stepper.check()?;
         if !self.is_read {
-            self.stepper.samples(&self.contacts, &mut self.samples)?;
+            self.stepper.samples(&self.contacts, &mut self.samples).wait()?;
             self.is_read = true;
         }
         Ok(&self.samples)
@@ -512,7 +531,7 @@ impl Batch {
     /// # Errors
     /// A device that fails.
     pub fn statuses(&mut self) -> Result<&[Status], EngineError> {
-        self.stepper.statuses(&mut self.statuses)?;
+        self.stepper.statuses(&mut self.statuses).wait()?;
         Ok(&self.statuses)
     }
 
@@ -531,7 +550,7 @@ impl Batch {
     /// As [`Batch::bristles`].
     pub fn bristles_of(&mut self, contacts: &[usize]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
         contacts.iter().try_for_each(|k| self.check(*k))?;
-        self.stepper.bristles(contacts, &self.contacts)
+        self.stepper.bristles(contacts, &self.contacts).wait()
     }
 
     /// The friction if the patch of a contact moved with `twist` (at the patch origin, in the patch frame)
@@ -550,7 +569,7 @@ impl Batch {
         for (name, v, range) in [("vx", twist.vx, SPEED), ("vy", twist.vy, SPEED), ("w", twist.w, TURN)] {
             range.check(&format!("twist.{name}"), v)?;
         }
-        let response = self.stepper.respond(contact, &self.contacts[contact], twist, dt)?;
+        let response = self.stepper.respond(contact, &self.contacts[contact], twist, dt).wait()?;
         response.ok_or_else(|| {
             let error = ParameterError::new("state", "failed", "a contact that goes on; `reset` makes it one");
             EngineError::Parameter { contact, error }
@@ -567,7 +586,7 @@ impl Batch {
         contacts.iter().try_for_each(|k| self.check(*k))?;
         contacts.iter().try_for_each(|k| {
             self.contacts[*k].clone_from(&self.first[*k]);
-            self.start_over(*k)
+            self.start_over(*k).wait()
         })
     }
 
@@ -586,7 +605,7 @@ impl Batch {
         changed.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
         self.contacts[contact].clone_from(&changed);
         self.first[contact] = changed;
-        self.start_over(contact)
+        self.start_over(contact).wait()
     }
 
     /// Whether `new` can take the place of a contact by [`Batch::replace`]: a contact of the same law and
@@ -621,11 +640,11 @@ impl Batch {
             self.contacts[k].clone_from(new);
             self.first[k].clone_from(new);
             self.pairs[k] = new.bristle_pairs();
-            self.start_over(k)
+            self.start_over(k).wait()
         })
     }
 
-    fn start_over(&mut self, k: usize) -> Result<(), EngineError> {
+    fn start_over(&mut self, k: usize) -> Answer<'_, ()> {
         self.clocks[k] = Clock::START;
         self.is_read = false;
         self.stepper.load(k, &self.contacts[k])
@@ -651,7 +670,7 @@ impl Batch {
                 return Err(self.other_patch(k));
             }
         }
-        let state = self.stepper.state(from)?;
+        let state = self.stepper.state(from).wait()?;
         to.iter().try_for_each(|k| self.fits_map(*k, &state))?;
         let mut drives = snapshot::Drives::default();
         drives.take_from(&self.contacts[from]);
@@ -659,7 +678,7 @@ impl Batch {
             drives.give_to(&mut self.contacts[k]);
             self.clocks[k] = self.clocks[from];
             self.is_read = false;
-            self.stepper.restore(k, &self.contacts[k], &state)?;
+            self.stepper.restore(k, &self.contacts[k], &state).wait()?;
         }
         Ok(())
     }
@@ -728,6 +747,14 @@ impl Batch {
     /// # Errors
     /// As [`Batch::save`].
     pub fn save_into(&mut self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
+        self.begin_save(snapshot)?;
+        self.stepper.save(&mut snapshot.states).wait()?;
+        self.end_save(snapshot);
+        Ok(())
+    }
+
+    /// Makes space for the states of all contacts.
+    fn begin_save(&self, snapshot: &mut Snapshot) -> Result<(), EngineError> {
         self.stepper.check()?;
         let pairs: usize = self.pairs.iter().sum();
         // What the snapshot has already is its own.
@@ -738,13 +765,16 @@ impl Batch {
         snapshot.engine.clear();
         snapshot.engine.push_str(&self.signature());
         snapshot.states.resize_with(self.len(), State::default);
-        self.stepper.save(&mut snapshot.states)?;
+        Ok(())
+    }
+
+    /// Writes what is not the state of an engine.
+    fn end_save(&self, snapshot: &mut Snapshot) {
         snapshot.clocks.clone_from(&self.clocks);
         snapshot.kinds.clear();
         snapshot.kinds.extend(self.contacts.iter().map(|c| c.model.kind()));
         snapshot.inputs.resize_with(self.len(), Default::default);
         snapshot.inputs.iter_mut().zip(&self.contacts).for_each(|(to, contact)| to.take_from(contact));
-        Ok(())
     }
 
     /// Puts all contacts to what they were at [`Batch::save`], of this batch or of another with the same
@@ -754,6 +784,15 @@ impl Batch {
     /// Another number of contacts, or a contact of another model or another number of cells, before any is
     /// changed; or a device that fails.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
+        self.check_restore(snapshot)?;
+        (0..self.len()).try_for_each(|k| {
+            let state = self.give(k, snapshot);
+            self.stepper.restore(k, &self.contacts[k], &state).wait()
+        })
+    }
+
+    /// Refuses a snapshot of other contacts.
+    fn check_restore(&self, snapshot: &Snapshot) -> Result<(), EngineError> {
         self.stepper.check()?;
         if snapshot.len() != self.len() {
             let found = format!("{} contacts", snapshot.len());
@@ -769,19 +808,20 @@ impl Batch {
             }
             self.fits_map(k, state)?;
         }
-        (0..self.len()).try_for_each(|k| self.put(k, k, snapshot))
+        Ok(())
     }
 
-    /// Puts contact `k` to what contact `from` of a snapshot was.
-    fn put(&mut self, k: usize, from: usize, snapshot: &Snapshot) -> Result<(), EngineError> {
-        snapshot.inputs[from].give_to(&mut self.contacts[k]);
-        self.clocks[k] = snapshot.clocks[from];
+    /// Gives contact `k` the time and the inputs that it had in a snapshot, and returns the state that the
+    /// engine has to give it: all of it if this engine saved it.
+    fn give<'s>(&mut self, k: usize, snapshot: &'s Snapshot) -> Cow<'s, State> {
+        snapshot.inputs[k].give_to(&mut self.contacts[k]);
+        self.clocks[k] = snapshot.clocks[k];
         self.is_read = false;
-        let (contact, state) = (&self.contacts[k], &snapshot.states[from]);
+        let (contact, state) = (&self.contacts[k], &snapshot.states[k]);
         if snapshot.engine == self.signature() {
-            return self.stepper.restore(k, contact, state);
+            return Cow::Borrowed(state);
         }
-        self.stepper.restore(k, contact, &snapshot::plain(contact, state))
+        Cow::Owned(snapshot::plain(contact, state))
     }
 
     /// What has to be the same for the same bits.

@@ -147,9 +147,9 @@ impl Engine for Cpu {
 
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
         let (make, lanes) = self.maker();
-        Batch::new(contacts, stepping, self.info(), |contacts| {
-            Ok(Box::new(CpuBatch::new(contacts, stepping, make, lanes)))
-        })
+        let first = Batch::copied(&contacts, stepping)?;
+        let stepper = Box::new(CpuBatch::new(&contacts, stepping, make, lanes));
+        Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {

@@ -61,8 +61,10 @@
 //! - `gpu`, on by default: the GPU engine, through `wgpu`. Without it there is the CPU engine.
 //! - `schema`: JSON schemas of the choices that files name, through `schemars`.
 //!
-//! Without `gpu` the library compiles for browsers (wasm32-unknown-unknown), where it has one thread and no
-//! [`Cpu::sensitivities`]; `bristle-web` is its interface to JavaScript.
+//! The library compiles for browsers (wasm32-unknown-unknown), where it has one thread and no
+//! [`Cpu::sensitivities`]. Its GPU engine is there on WebGPU, for which no thread may wait: programs call
+//! [`Gpu::new_async`], [`Gpu::batch_async`] and the calls of [`Batch`] that end in `_async`. `bristle-web` is
+//! the interface to JavaScript.
 
 pub mod batch;
 pub mod body;
@@ -91,6 +93,7 @@ pub mod range;
 pub mod schedule;
 pub mod sensitivity;
 mod solver;
+mod wait;
 
 pub use batch::{Batch, Input, Response, Sample, Snapshot};
 pub use body::{Body, Frame, FreeBody, TwistPoint};

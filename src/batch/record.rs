@@ -36,7 +36,7 @@ impl Batch {
         let mut out = Trajectories::unwritten(self.len(), &[&[now], times].concat())?;
         let Some(end) = end else {
             self.samples()?.iter().enumerate().for_each(|(k, sample)| out.write(k, 0, sample));
-            self.stepper.statuses(&mut out.status)?;
+            self.stepper.statuses(&mut out.status).wait()?;
             return Ok(out);
         };
         for (span, clock) in self.spans.iter_mut().zip(&self.clocks) {
@@ -44,11 +44,11 @@ impl Batch {
             *span = Some(Span { start, end, jump, remap });
         }
         self.is_read = false;
-        let recorded = self.stepper.record(&self.contacts, &self.spans, progress, &mut out);
+        let recorded = self.stepper.record(&self.contacts, &self.spans, progress, &mut out).wait();
         if let Err(e) = recorded {
             // A device that has failed has no state to go back to.
             if !matches!(e, EngineError::Device(_)) {
-                (0..self.len()).try_for_each(|k| self.stepper.load(k, &self.contacts[k]))?;
+                (0..self.len()).try_for_each(|k| self.stepper.load(k, &self.contacts[k]).wait())?;
                 self.restore(before)?;
             }
             return Err(e);

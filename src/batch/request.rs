@@ -38,7 +38,7 @@ impl Batch {
             self.has_requested = Some(true);
         } else {
             self.has_requested = None;
-            self.has_requested = Some(self.stepper.request(&self.contacts, &mut self.requested)?);
+            self.has_requested = Some(self.stepper.request(&self.contacts, &mut self.requested).wait()?);
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Batch {
             Some(false) => {}
             None => return Err(ParameterError::new("samples", "none", "a call of `request_samples` before").into()),
         }
-        let there = self.stepper.requested(waits, &mut self.requested)?;
+        let there = self.stepper.requested(waits, &mut self.requested).wait()?;
         self.has_requested = Some(there);
         Ok(there)
     }

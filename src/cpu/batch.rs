@@ -8,7 +8,7 @@ use super::divide::{can_share, divide};
 use super::make::Maker;
 use super::pack::{Pack, Recording};
 use super::row::{Row, rows};
-use crate::batch::{Sample, Stepper};
+use crate::batch::{Answer, Sample, Stepper};
 use crate::contact::Contact;
 use crate::engine::{Plan, Progress, Status, Stepping, StopWhen, Trajectories};
 use crate::error::EngineError;
@@ -155,28 +155,28 @@ impl Stepper for CpuBatch {
         can_share(old, new, self.lanes)
     }
 
-    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
+    fn load<'a>(&'a mut self, contact: usize, of: &'a Contact) -> Answer<'a, ()> {
         let (pack, k) = self.place(contact);
         pack.load(k, of, &of.cells_ever_active());
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
+    fn advance<'a>(&'a mut self, contacts: &'a [Contact], spans: &'a [Option<Span>]) -> Answer<'a, ()> {
         let span = spans.iter().flatten().next();
         let steps = span.map_or(0.0, |span| ((span.end - span.start) / self.step).max(1.0));
         self.each(steps, |Packed { pack, members, .. }| {
             pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
         });
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn record(
-        &mut self,
-        contacts: &[Contact],
-        spans: &[Option<Span>],
-        progress: &Progress<'_>,
-        out: &mut Trajectories,
-    ) -> Result<(), EngineError> {
+    fn record<'a>(
+        &'a mut self,
+        contacts: &'a [Contact],
+        spans: &'a [Option<Span>],
+        progress: &'a Progress<'a>,
+        out: &'a mut Trajectories,
+    ) -> Answer<'a, ()> {
         let samples = out.time.clone();
         let stop = AtomicBool::new(false);
         let recording = Recording { samples: &samples, stop_when: &StopWhen::NEVER, progress, stop: &stop };
@@ -186,10 +186,10 @@ impl Stepper for CpuBatch {
             packed.record(contacts, |k| spans[k], &recording, rows);
         };
         pool::run(|| tasks.into_par_iter().for_each(record));
-        if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(()) }
+        Answer::Now(if stop.into_inner() { Err(EngineError::Stopped) } else { Ok(()) })
     }
 
-    fn samples(&mut self, contacts: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
+    fn samples<'a>(&'a mut self, contacts: &'a [Contact], out: &'a mut [Sample]) -> Answer<'a, ()> {
         self.each(1.0, |Packed { pack, members, samples, .. }| {
             samples.clear();
             samples.extend(members.iter().enumerate().map(|(k, member)| pack.sample(k, &contacts[*member])));
@@ -197,42 +197,42 @@ impl Stepper for CpuBatch {
         for Packed { members, samples, .. } in &self.packs {
             members.iter().zip(samples).for_each(|(k, sample)| out[*k] = *sample);
         }
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
+    fn statuses<'a>(&'a mut self, out: &'a mut [Status]) -> Answer<'a, ()> {
         for Packed { pack, members, .. } in &self.packs {
             members.iter().enumerate().for_each(|(k, member)| out[*member] = pack.status(k));
         }
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn bristles(&mut self, which: &[usize], contacts: &[Contact]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
+    fn bristles<'a>(&'a mut self, which: &'a [usize], contacts: &'a [Contact]) -> Answer<'a, Vec<Vec<[f64; 2]>>> {
         let one = |contact: &usize| {
             let (pack, k) = self.place(*contact);
             pack.states(k, &contacts[*contact])
         };
-        Ok(which.iter().map(one).collect())
+        Answer::Now(Ok(which.iter().map(one).collect()))
     }
 
-    fn respond(
-        &mut self,
+    fn respond<'a>(
+        &'a mut self,
         contact: usize,
-        of: &Contact,
+        of: &'a Contact,
         twist: Twist,
         dt: f64,
-    ) -> Result<Option<Response>, EngineError> {
+    ) -> Answer<'a, Option<Response>> {
         let (pack, k) = self.place(contact);
-        Ok(pack.respond(k, of, twist, dt))
+        Answer::Now(Ok(pack.respond(k, of, twist, dt)))
     }
 
-    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
+    fn set_map<'a>(&'a mut self, contact: usize, of: &'a Contact, mu_c: f64) -> Answer<'a, ()> {
         let (pack, k) = self.place(contact);
         pack.set_map(k, of, mu_c);
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
+    fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()> {
         let mut places: Vec<Option<&mut State>> = out.iter_mut().map(Some).collect();
         let tasks: Vec<_> = self.packs.iter_mut().map(|packed| (take(&packed.members, &mut places), packed)).collect();
         let export = |(states, packed): (Vec<&mut State>, &mut Packed)| {
@@ -243,19 +243,19 @@ impl Stepper for CpuBatch {
         } else {
             pool::run(|| tasks.into_par_iter().for_each(export));
         }
-        Ok(())
+        Answer::Now(Ok(()))
     }
 
-    fn state(&mut self, contact: usize) -> Result<State, EngineError> {
+    fn state(&mut self, contact: usize) -> Answer<'_, State> {
         let (pack, k) = self.place(contact);
         let mut state = State::default();
         pack.export(k, &mut state);
-        Ok(state)
+        Answer::Now(Ok(state))
     }
 
-    fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
+    fn restore<'a>(&'a mut self, contact: usize, of: &'a Contact, state: &'a State) -> Answer<'a, ()> {
         let (pack, k) = self.place(contact);
         pack.import(k, of, state);
-        Ok(())
+        Answer::Now(Ok(()))
     }
 }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use pollster::block_on;
 use rayon::prelude::*;
 
 use super::contact::device_state;
@@ -13,7 +12,7 @@ use super::inputs::own_first_bristles;
 use super::live::Live;
 use super::memory;
 use super::patch_state::PatchState;
-use crate::batch::{Sample, Stepper};
+use crate::batch::{Answer, Sample, Stepper};
 use crate::contact::{Contact, move_centre};
 use crate::engine::{Progress, Status, Trajectories};
 use crate::error::{DeviceError, EngineError};
@@ -44,26 +43,28 @@ impl GpuBatch {
     }
 
     /// Does `work` on the groups. If the device fails, the state of the contacts is not known any more.
-    fn on_device<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut [Live]) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
-        self.check()?;
-        let out = block_on(self.core.device.watch(work(&mut self.groups)));
-        if let Err(EngineError::Device(error)) = &out {
-            self.failure = Some(error.clone());
-        }
-        out
+    fn on_device<'a, T>(
+        &'a mut self,
+        work: impl AsyncFnOnce(&mut [Live]) -> Result<T, EngineError> + 'a,
+    ) -> Answer<'a, T> {
+        Answer::Later(Box::pin(async move {
+            self.check()?;
+            let out = self.core.device.watch(work(&mut self.groups)).await;
+            if let Err(EngineError::Device(error)) = &out {
+                self.failure = Some(error.clone());
+            }
+            out
+        }))
     }
 
     /// Does `work` on the group of a contact, given the place of the contact in it.
-    fn on_group<T>(
-        &mut self,
+    fn on_group<'a, T>(
+        &'a mut self,
         contact: usize,
-        work: impl AsyncFnOnce(&mut Live, usize) -> Result<T, EngineError>,
-    ) -> Result<T, EngineError> {
+        work: impl AsyncFnOnce(&mut Live, usize) -> Result<T, EngineError> + 'a,
+    ) -> Answer<'a, T> {
         let (group, i) = self.places[contact];
-        self.on_device(async |groups| work(&mut groups[group], i).await)
+        self.on_device(async move |groups| work(&mut groups[group], i).await)
     }
 }
 
@@ -86,8 +87,8 @@ impl Stepper for GpuBatch {
         self.groups[group].group.takes(i, old, new)
     }
 
-    fn load(&mut self, contact: usize, of: &Contact) -> Result<(), EngineError> {
-        self.on_group(contact, async |live, i| {
+    fn load<'a>(&'a mut self, contact: usize, of: &'a Contact) -> Answer<'a, ()> {
+        self.on_group(contact, async move |live, i| {
             live.settle().await?;
             live.group.replace(i, of);
             live.ask_start(i, of).await?;
@@ -98,8 +99,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn advance(&mut self, contacts: &[Contact], spans: &[Option<Span>]) -> Result<(), EngineError> {
-        self.on_device(async |groups| {
+    fn advance<'a>(&'a mut self, contacts: &'a [Contact], spans: &'a [Option<Span>]) -> Answer<'a, ()> {
+        self.on_device(async move |groups| {
             // Nothing is sent before it is known that all can be.
             groups.iter_mut().try_for_each(|live| live.cut(contacts, spans))?;
             for live in groups {
@@ -109,14 +110,14 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn record(
-        &mut self,
-        contacts: &[Contact],
-        spans: &[Option<Span>],
-        progress: &Progress<'_>,
-        out: &mut Trajectories,
-    ) -> Result<(), EngineError> {
-        self.on_device(async |groups| {
+    fn record<'a>(
+        &'a mut self,
+        contacts: &'a [Contact],
+        spans: &'a [Option<Span>],
+        progress: &'a Progress<'a>,
+        out: &'a mut Trajectories,
+    ) -> Answer<'a, ()> {
+        self.on_device(async move |groups| {
             for live in &mut *groups {
                 let group = &mut live.group;
                 let cut = |contact: &mut super::contact::BatchContact| {
@@ -134,8 +135,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn samples(&mut self, _: &[Contact], out: &mut [Sample]) -> Result<(), EngineError> {
-        self.on_device(async |groups| {
+    fn samples<'a>(&'a mut self, _: &'a [Contact], out: &'a mut [Sample]) -> Answer<'a, ()> {
+        self.on_device(async move |groups| {
             for live in groups {
                 live.settle_and_record().await?;
                 if let Some(copied) = &live.copied {
@@ -147,8 +148,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn request(&mut self, _: &[Contact], _: &mut [Sample]) -> Result<bool, EngineError> {
-        self.on_device(async |groups| {
+    fn request<'a>(&'a mut self, _: &'a [Contact], _: &'a mut [Sample]) -> Answer<'a, bool> {
+        self.on_device(async move |groups| {
             for live in groups {
                 live.request().await?;
             }
@@ -156,8 +157,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn requested(&mut self, waits: bool, out: &mut [Sample]) -> Result<bool, EngineError> {
-        self.on_device(async |groups| {
+    fn requested<'a>(&'a mut self, waits: bool, out: &'a mut [Sample]) -> Answer<'a, bool> {
+        self.on_device(async move |groups| {
             let mut all = true;
             for live in &mut *groups {
                 all &= live.has_requested(waits).await?;
@@ -172,8 +173,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn statuses(&mut self, out: &mut [Status]) -> Result<(), EngineError> {
-        self.on_device(async |groups| {
+    fn statuses<'a>(&'a mut self, out: &'a mut [Status]) -> Answer<'a, ()> {
+        self.on_device(async move |groups| {
             for live in groups {
                 live.settle_and_record().await?;
                 let both = live.group.contacts.iter().zip(&live.states);
@@ -183,36 +184,39 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn bristles(&mut self, which: &[usize], contacts: &[Contact]) -> Result<Vec<Vec<[f64; 2]>>, EngineError> {
-        let mut out = vec![Vec::new(); which.len()];
-        for group in 0..self.groups.len() {
-            let own = which.iter().enumerate().filter(|(_, contact)| self.places[**contact].0 == group);
-            let own: Vec<_> = own.map(|(at, contact)| (at, *contact, self.places[*contact].1)).collect();
-            if own.is_empty() {
-                continue;
-            }
-            self.on_device(async |groups| {
-                let live = &mut groups[group];
+    fn bristles<'a>(&'a mut self, which: &'a [usize], contacts: &'a [Contact]) -> Answer<'a, Vec<Vec<[f64; 2]>>> {
+        // Of each contact its group, its place there, and its place in `which`.
+        let places = which.iter().enumerate().map(|(at, contact)| (self.places[*contact], at));
+        let mut places: Vec<((usize, usize), usize)> = places.collect();
+        places.sort_unstable();
+        self.on_device(async move |groups| {
+            let mut out = vec![Vec::new(); which.len()];
+            for own in places.chunk_by(|((a, _), _), ((b, _), _)| a == b) {
+                let live = &mut groups[own[0].0.0];
                 live.settle_and_record().await?;
-                let all = live.group.read_bristles().await?;
-                for (at, contact, i) in own {
-                    out[at] = shown_bristles(live.own_bristles(i, &all), contacts[contact].model.kind());
+                if let [((_, i), at)] = own {
+                    let of_one = live.read_own_bristles(*i).await?;
+                    out[*at] = shown_bristles(&of_one, contacts[which[*at]].model.kind());
+                    continue;
                 }
-                Ok(())
-            })?;
-        }
-        Ok(out)
+                let all = live.group.read_bristles().await?;
+                for &((_, i), at) in own {
+                    out[at] = shown_bristles(live.own_bristles(i, &all), contacts[which[at]].model.kind());
+                }
+            }
+            Ok(out)
+        })
     }
 
     /// In double precision on the CPU: one pass over one contact takes less time there than a dispatch.
-    fn respond(
-        &mut self,
+    fn respond<'a>(
+        &'a mut self,
         contact: usize,
-        of: &Contact,
+        of: &'a Contact,
         twist: Twist,
         dt: f64,
-    ) -> Result<Option<Response>, EngineError> {
-        self.on_group(contact, async |live, i| {
+    ) -> Answer<'a, Option<Response>> {
+        self.on_group(contact, async move |live, i| {
             live.settle_and_record().await?;
             if live.states[i].status != 0 {
                 return Ok(None);
@@ -222,8 +226,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn set_map(&mut self, contact: usize, of: &Contact, mu_c: f64) -> Result<(), EngineError> {
-        self.on_group(contact, async |live, i| {
+    fn set_map<'a>(&'a mut self, contact: usize, of: &'a Contact, mu_c: f64) -> Answer<'a, ()> {
+        self.on_group(contact, async move |live, i| {
             live.settle_and_record().await?;
             if live.states[i].status != 0 {
                 return Ok(());
@@ -244,8 +248,8 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn save(&mut self, out: &mut [State]) -> Result<(), EngineError> {
-        self.on_device(async |groups| {
+    fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()> {
+        self.on_device(async move |groups| {
             for live in groups {
                 live.settle_and_record().await?;
                 let all = live.group.read_bristles().await?;
@@ -257,16 +261,16 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn state(&mut self, contact: usize) -> Result<State, EngineError> {
-        self.on_group(contact, async |live, i| {
+    fn state(&mut self, contact: usize) -> Answer<'_, State> {
+        self.on_group(contact, async move |live, i| {
             live.settle_and_record().await?;
             let own = live.read_own_bristles(i).await?;
             Ok(live.state(i, &own))
         })
     }
 
-    fn restore(&mut self, contact: usize, of: &Contact, state: &State) -> Result<(), EngineError> {
-        self.on_group(contact, async |live, i| {
+    fn restore<'a>(&'a mut self, contact: usize, of: &'a Contact, state: &'a State) -> Answer<'a, ()> {
+        self.on_group(contact, async move |live, i| {
             live.settle().await?;
             live.ask_present(i, of, state.inputs, state.mapped).await?;
             live.write_map(i, of);

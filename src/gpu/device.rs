@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::captured::Captures;
 use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::pool::Owner;
+use crate::wait::wait_for;
 
 /// Which adapters will do, where none is named: by [`Gpu::named`](super::Gpu::named), or by a part of its
 /// name in the variable `WGPU_ADAPTER_NAME` of the environment, as other programs with `wgpu` take it.
@@ -82,7 +83,7 @@ static HARDWARE: AtomicBool = AtomicBool::new(false);
 /// A variable that names nothing that this program can use, or a process that was forked after its parent
 /// had looked for adapters.
 pub fn adapters() -> Result<Vec<Adapter>, EngineError> {
-    Ok(found()?.iter().map(Adapter::of).collect())
+    Ok(wait_for(found())?.iter().map(Adapter::of).collect())
 }
 
 /// The value of a variable of the environment that is there and not empty.
@@ -120,14 +121,24 @@ fn place(of: &[String], field: &str, name: &str) -> Result<usize, ParameterError
     })
 }
 
-fn found() -> Result<Vec<wgpu::Adapter>, EngineError> {
+/// All adapters, or in a browser the one that it gives.
+async fn found() -> Result<Vec<wgpu::Adapter>, EngineError> {
     if !LOOKED.claim() {
         return Err(DeviceError::Forked.into());
     }
     let backends = backends(variable(BACKEND).as_deref())?;
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor { backends, ..descriptor });
-    let mut all = pollster::block_on(instance.enumerate_adapters(backends));
+    // A browser has one adapter for a program, and answers only who asks for it.
+    let mut all = if cfg!(target_family = "wasm") {
+        let best = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..wgpu::RequestAdapterOptions::default()
+        };
+        instance.request_adapter(&best).await.into_iter().collect()
+    } else {
+        instance.enumerate_adapters(backends).await
+    };
     all.retain(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS));
     let rank = |t: wgpu::DeviceType| match t {
         wgpu::DeviceType::DiscreteGpu => 0,
@@ -165,13 +176,13 @@ pub(super) struct Device {
 impl Device {
     /// Opens the adapter that `name` or the environment names, whatever it is, or else the best one that
     /// `choice` allows.
-    pub(super) fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
+    pub(super) async fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
         let is_named = name.is_some() || variable(ADAPTER).is_some();
         if choice == Choice::Hardware && !is_named && !LOOKED.claim() && !HARDWARE.load(Ordering::Relaxed) {
             // Where the parent found none, a child that can do without goes on.
             return Err(EngineError::NoAdapter { reason: "only software adapters".to_owned() });
         }
-        let mut all = found()?;
+        let mut all = found().await?;
         let count = all.len();
         let named = name.map(|name| ("adapter", name.to_owned()));
         if let Some((field, name)) = named.or_else(|| Some((ADAPTER, variable(ADAPTER)?))) {
@@ -199,8 +210,8 @@ impl Device {
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..wgpu::DeviceDescriptor::default()
         };
-        let (handle, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|e| DeviceError::failed(format!("{}: {e}", adapter.get_info().name)))?;
+        let opened = adapter.request_device(&descriptor).await;
+        let (handle, queue) = opened.map_err(|e| DeviceError::failed(format!("{}: {e}", adapter.get_info().name)))?;
         let lost = Arc::new(OnceLock::new());
         let tell = Arc::clone(&lost);
         handle.set_device_lost_callback(move |reason, message| {
@@ -240,7 +251,7 @@ impl Device {
     pub(super) async fn watch<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
         self.check()?;
         let scope = self.handle.push_error_scope(wgpu::ErrorFilter::Validation);
-        let out = work.await;
+        let out = self.made(work).await;
         let invalid = scope.pop().await;
         if invalid.is_some() || matches!(out, Err(EngineError::Device(_))) {
             // A device that is lost says so when it is asked; one that is destroyed, when it has come to
@@ -267,18 +278,34 @@ impl Device {
 
     /// Makes an object, which takes memory or is compiled by the driver.
     pub(super) fn make<T>(&self, make: impl FnOnce(&wgpu::Device) -> T) -> Result<T, DeviceError> {
+        if cfg!(target_family = "wasm") {
+            // A browser tells later what it could not make: see `made`.
+            return Ok(make(&self.handle));
+        }
+        wait_for(self.telling(async { Ok(make(&self.handle)) }))
+    }
+
+    /// Does `work`, in a browser with an error where an object of it could not be made. Elsewhere each object
+    /// says so by itself.
+    async fn made<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+        if cfg!(target_family = "wasm") { self.telling(work).await } else { work.await }
+    }
+
+    /// Does `work`, with an error if the driver had no memory for an object or could not compile it.
+    async fn telling<T, E: From<DeviceError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let [memory, internal] = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal]
             .map(|filter| self.handle.push_error_scope(filter));
-        let made = make(&self.handle);
-        let [internal, memory] = [internal, memory].map(|scope| pollster::block_on(scope.pop()));
+        let made = work.await;
+        let internal = internal.pop().await;
+        let memory = memory.pop().await;
         let said = |e: wgpu::Error| {
             let cause = std::error::Error::source(&e).map(|cause| format!(": {cause}")).unwrap_or_default();
             format!("{e}{cause}")
         };
         match (memory, internal) {
-            (Some(e), _) => Err(DeviceError::OutOfMemory { reason: said(e) }),
-            (None, Some(e)) => Err(DeviceError::Failed { reason: said(e) }),
-            (None, None) => Ok(made),
+            (Some(e), _) => Err(DeviceError::OutOfMemory { reason: said(e) }.into()),
+            (None, Some(e)) => Err(DeviceError::Failed { reason: said(e) }.into()),
+            (None, None) => made,
         }
     }
 

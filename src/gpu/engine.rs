@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use pollster::block_on;
 use rayon::prelude::*;
 
 use super::batch::GpuBatch;
@@ -27,6 +26,7 @@ use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
 use crate::schedule::Timeline;
+use crate::wait::wait_for;
 
 /// The GPU engine. A clone is the same device.
 #[derive(Clone, Debug)]
@@ -68,10 +68,21 @@ impl Gpu {
         Self::open(Choice::Any, Some(name))
     }
 
+    /// [`Gpu::new`], for programs in a browser, where no thread may wait: the adapter that it prefers.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    pub async fn new_async(choice: Choice) -> Result<Self, EngineError> {
+        Ok(Self::of(Device::open(choice, None).await?))
+    }
+
     fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
-        let device = Device::open(choice, name)?;
+        Ok(Self::of(wait_for(Device::open(choice, name))?))
+    }
+
+    fn of(device: Device) -> Self {
         let core = Core { device, pipelines: Mutex::default(), surface_pipelines: SurfacePipelines::default() };
-        Ok(Self { core: Arc::new(core), budget: None, layout: None })
+        Self { core: Arc::new(core), budget: None, layout: None }
     }
 
     /// Loses the device, as a driver does that resets it: for tests.
@@ -169,7 +180,7 @@ impl Gpu {
     /// # Errors
     /// A twist that is not finite, or a device that fails.
     pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
-        block_on(self.core.device.watch(self.core.surfaces().coulomb(patches, rule, twists)))
+        wait_for(self.core.device.watch(self.core.surfaces().coulomb(patches, rule, twists)))
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
@@ -181,7 +192,26 @@ impl Gpu {
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        block_on(self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)))
+        wait_for(self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)))
+    }
+
+    /// [`Engine::batch`], for programs in a browser, where no thread may wait.
+    ///
+    /// # Errors
+    /// As [`Engine::batch`].
+    pub async fn batch_async(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
+        let first = Batch::copied(&contacts, stepping)?;
+        let of = &contacts[..];
+        let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
+        let made = self.core.device.watch(async {
+            let mut groups = Vec::new();
+            for group in self.groups(of, stepping, StopWhen::NEVER, prepare)? {
+                groups.push(Live::new(group()?, of).await?);
+            }
+            Ok(GpuBatch::new(&self.core, groups, of.len()))
+        });
+        let stepper = Box::new(made.await?);
+        Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -214,17 +244,7 @@ impl Engine for Gpu {
     }
 
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
-        Batch::new(contacts, stepping, self.info(), |of| {
-            let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
-            let batch = block_on(self.core.device.watch(async {
-                let mut groups = Vec::new();
-                for group in self.groups(of, stepping, StopWhen::NEVER, prepare)? {
-                    groups.push(Live::new(group()?, of).await?);
-                }
-                Ok(GpuBatch::new(&self.core, groups, of.len()))
-            }))?;
-            Ok(Box::new(batch))
-        })
+        wait_for(self.batch_async(contacts, stepping))
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
@@ -235,7 +255,7 @@ impl Engine for Gpu {
             let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
             (timeline, active)
         };
-        block_on(self.core.device.watch(async {
+        wait_for(self.core.device.watch(async {
             // A group is a batch that is recorded and dropped.
             for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
                 let mut live = Live::new(group()?, contacts).await?;

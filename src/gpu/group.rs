@@ -456,7 +456,7 @@ impl Group {
     fn capture(&self, poisons: bool) {
         let Some(captures) = &self.core.device.captures else { return };
         let variant = self.kernel.variant;
-        let before = pollster::block_on(contents(&self.core.device, &self.buffers.in_order()));
+        let before = crate::wait::wait_for::<_, EngineError>(contents(&self.core.device, &self.buffers.in_order()));
         let [poison, workgroups] = self.workgroups();
         let captured = Captured {
             variant,

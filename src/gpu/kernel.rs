@@ -3,13 +3,12 @@
 //! A shader has two entry points, both with the bindings of group 0: one computes; `poison` fills the results
 //! with NaN, so that missing results are noticed.
 
-use pollster::block_on;
-
 use super::buffer::{BUFFER_BUDGET, Staging};
 use super::engine::Gpu;
 pub use super::pipeline::Access;
 use super::pipeline::Pipeline;
 use crate::error::EngineError;
+use crate::wait::wait_for;
 
 /// A compiled shader. It belongs to the device of the engine that compiled it.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ impl Gpu {
         constants: &[(&str, f64)],
     ) -> Result<Kernel, EngineError> {
         let device = self.device();
-        block_on(device.watch(async {
+        wait_for(device.watch(async {
             let pipeline = Pipeline::new(device, &device.edited(text), main, bindings, constants)?;
             Ok(Kernel { pipeline, bindings: bindings.to_vec() })
         }))
@@ -70,7 +69,7 @@ impl Gpu {
         count: usize,
     ) -> Result<Vec<T>, EngineError> {
         let device = self.device();
-        block_on(device.watch(async {
+        wait_for(device.watch(async {
             let mut buffers = Vec::with_capacity(dispatch.contents.len());
             for (contents, access) in dispatch.contents.iter().zip(&kernel.bindings) {
                 let usage = match access {

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use super::contact::device_pairs;
 use super::group::{Group, is_behind, most_passes, sample_of, status_of};
