@@ -26,7 +26,12 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    fn open(profile: &Path, address: &str) -> Result<Self, String> {
+    fn open(profile: &Path, address: &str, webgpu: bool) -> Result<Self, String> {
+        let of_gpu: &[&str] = if webgpu {
+            &["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
+        } else {
+            &["--disable-features=WebGPU,WebGPUService", "--disable-blink-features=WebGPU", "--disable-gpu"]
+        };
         for name in BROWSERS {
             let started = Command::new(name)
                 .args([
@@ -35,9 +40,8 @@ impl Browser {
                     "--no-sandbox",
                     "--disable-dev-shm-usage",
                     "--no-first-run",
-                    "--enable-unsafe-webgpu",
-                    "--use-webgpu-adapter=swiftshader",
                 ])
+                .args(of_gpu)
                 .arg(format!("--user-data-dir={}", profile.display()))
                 .arg(address)
                 .stdout(Stdio::null())
@@ -73,15 +77,16 @@ fn file(folder: &Path, url: &str) -> Option<(Vec<u8>, &'static str)> {
 }
 
 /// What `page`, a script of a module, posts to `/result`; it finds `input` at `/input`, and the files of
-/// `folder` below `/files/`. A failure of the script must be posted as `{"failed": ..}`.
+/// `folder` below `/files/`. A failure of the script must be posted as `{"failed": ..}`. The browser has
+/// WebGPU or not.
 ///
 /// # Errors
 /// No browser, one that posts nothing in time, or a script that fails.
-pub fn run(page: &str, input: &Value, folder: Option<&Path>) -> Result<Value, String> {
+pub fn run(page: &str, input: &Value, folder: Option<&Path>, webgpu: bool) -> Result<Value, String> {
     let server = Server::http("127.0.0.1:0").map_err(|e| e.to_string())?;
     let port = server.server_addr().to_ip().ok_or("the server has no port")?.port();
     let profile = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let _browser = Browser::open(profile.path(), &format!("http://localhost:{port}/"))?;
+    let _browser = Browser::open(profile.path(), &format!("http://localhost:{port}/"), webgpu)?;
     let page = format!(
         "<!doctype html><meta charset=utf-8><script type=module>\n\
          const post = (result) => fetch('/result', {{method: 'POST', body: JSON.stringify(result)}});\n\

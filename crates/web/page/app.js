@@ -1,7 +1,7 @@
 // The page: it steps the batch as time passes, sets what the visitor sets, and draws. All that a run depends
 // on is in its text and in the record of grip forces.
 
-import init, { Batch, version } from './bristle.js';
+import init, { Batch, Gpu, version } from './bristle.js';
 import * as scenario from './scenario.js';
 import * as draw from './draw.js';
 
@@ -14,12 +14,17 @@ const BUDGET = 12;
 const RINGS = 16;
 /** The most grip forces that a link holds. */
 const MOST_FORCES = 4000;
+/** The most boxes by the slider. */
+const MOST_BOXES = { cpu: 300, gpu: 3000 };
 
 const page = {
   text: '',          // the scenario, whose grip force is that at the start
   record: [],        // [time, grip force] of this run
   replay: null,      // the record of a link while it runs
   end: 0,            // when it ends [s]
+  pausesAtEnd: true,
+  gpu: null,         // the visitor's GPU, if the browser gives one
+  on: 'cpu',         // where the batch is
   batch: null,
   time: 0,
   // `index.html?pause` waits for the visitor.
@@ -39,9 +44,9 @@ function say(message, wrong = false) {
 }
 
 /** Calls `work`; what it refuses is said, and nothing changes. */
-function attempt(work) {
+async function attempt(work) {
   try {
-    work();
+    await work();
     return true;
   } catch (error) {
     say(error.message, true);
@@ -49,20 +54,60 @@ function attempt(work) {
   }
 }
 
+let queue = Promise.resolve();
+
+/** Does `work` on the batch after all that was asked before: a GPU answers later. */
+function alone(work) {
+  const done = queue.then(work);
+  queue = done.catch(() => {});
+  return done;
+}
+
+/** Calls the batch: on a GPU the call that answers later. */
+const call = (name, ...given) => page.batch[page.on === 'gpu' ? `${name}Async` : name](...given);
+
 /** Begins a run of this text, or of that of a link with its record. */
-function start(text) {
+async function start(text) {
   const forces = scenario.forces(text);
   if (!forces) throw new Error('inputs.normal_force: this page plays a number, or points that are constant');
-  const batch = new Batch(text, 0, '');
+  const on = place(text);
+  const batch = on === 'gpu' ? await page.gpu.batch(text, 0) : new Batch(text, 0, '');
   page.batch?.free();
-  Object.assign(page, { text, batch, time: 0, record: forces.map((point) => [...point]), detail: null });
+  Object.assign(page, { text, batch, on, time: 0, record: forces.map((point) => [...point]), detail: null });
   page.replay = forces.length > 1 ? page.record : null;
+  page.pausesAtEnd = true;
   page.end = batch.duration;
   page.chosen = Math.min(page.chosen, batch.length - 1);
-  page.samples = batch.samples();
+  page.samples = await call('samples');
   showForce(forces[0][1]);
   showFields();
   say('');
+}
+
+/** Where a scenario runs: where it says, if that is here, else on a GPU that is none in software. */
+function place(text) {
+  const asked = scenario.read(text, 'engine') ?? 'auto';
+  if (!page.gpu || asked === 'cpu' || scenario.read(text, 'precision') === 'f64') return 'cpu';
+  return asked === 'gpu' || !JSON.parse(page.gpu.adapter).software ? 'gpu' : 'cpu';
+}
+
+/** Opens the visitor's GPU; without one the page does all on the CPU. */
+async function openGpu() {
+  if (!navigator.gpu) return;
+  try {
+    page.gpu = await Gpu.open();
+  } catch {
+    page.gpu = null;
+  }
+}
+
+/** Goes on without the GPU, which has failed: the CPU repeats the run. */
+async function fallBack(error) {
+  const kept = scenario.write(text(), 'engine', '"cpu"');
+  page.gpu = null;
+  await start(kept);
+  page.pausesAtEnd = false;
+  say(`The GPU has stopped (${error.message}). The CPU repeats the run.`, true);
 }
 
 /** The grip force at the present time. */
@@ -74,17 +119,21 @@ function force() {
 
 /** The visitor sets the grip force from now on. */
 function setForce(value) {
+  showForce(value);
+  return alone(() => takeForce(value));
+}
+
+async function takeForce(value) {
   if (page.replay) {
     page.record = page.record.filter(([t]) => t < page.time || t === 0);
     page.replay = null;
   }
-  const done = attempt(() => page.batch.setAll(scenario.FORCE, value));
+  const done = await attempt(() => page.batch.setAll(scenario.FORCE, value));
   if (!done) return;
   if (page.record.length >= MOST_FORCES) page.record.splice(1, 1);
   const last = page.record.at(-1);
   if (last[0] === page.time) last[1] = value;
   else page.record.push([page.time, value]);
-  showForce(value);
 }
 
 function showForce(value) {
@@ -93,18 +142,22 @@ function showForce(value) {
 }
 
 /** Lets time pass. */
-function advance(dt) {
-  page.batch.advance(dt);
+async function advance(dt) {
+  await call('advance', dt);
   page.time = page.batch.time(0);
 }
 
 /** Lets the time of one frame pass, or as much of it as there is time for. */
-function frame(elapsed) {
+async function frame(elapsed) {
   const slices = Math.max(1, Math.min(6, Math.round(elapsed / SLICE)));
   const begin = performance.now();
   let done = 0;
+  if (page.on === 'gpu') {
+    await advance(slices * SLICE);
+    done = slices;
+  }
   while (done < slices && (done === 0 || performance.now() - begin < BUDGET)) {
-    advance(SLICE);
+    await advance(SLICE);
     done++;
   }
   pace.real += elapsed;
@@ -118,6 +171,7 @@ function frame(elapsed) {
     showForce(force());
     if (page.time >= page.end) {
       page.replay = null;
+      if (!page.pausesAtEnd) return;
       page.paused = true;
       say('This is the end of the run that the link holds. Change the grip and it goes on.');
       showPaused();
@@ -132,9 +186,10 @@ function text() {
   return scenario.withForces(page.text, page.record.filter(([t]) => t <= end), end);
 }
 
-function render() {
-  page.samples = page.batch.samples();
+async function render() {
+  page.samples = await call('samples');
   const { batch, chosen, samples } = page;
+  const states = await call('bristles', chosen);
   page.detail ??= {
     grid: batch.grid(chosen), weights: batch.weights(chosen), cells: batch.cells(chosen),
     surface: batch.surface(chosen, RINGS), numbers: JSON.parse(batch.parameters(chosen)),
@@ -142,7 +197,7 @@ function render() {
   const { detail } = page;
   draw.drawBoxes($('boxes'), samples, chosen, Math.max(detail.grid[2], detail.grid[3]));
   draw.drawHistory($('history'), page.record, page.time, Number($('grip').max));
-  draw.drawBristles($('bristles'), { ...detail, states: batch.bristles(chosen), mu: detail.numbers['friction.mu_c'] });
+  draw.drawBristles($('bristles'), { ...detail, states, mu: detail.numbers['friction.mu_c'] });
   const [fx, fy, tau, factor] = batch.margin(chosen);
   const own = samples.subarray(chosen * draw.NUMBERS, (chosen + 1) * draw.NUMBERS);
   const slips = own[10] > 0.5;
@@ -168,7 +223,10 @@ function showFields() {
   show('mu', mu, mu.toFixed(2));
   show('mass', mass, `${Math.round(1e3 * mass)} g`);
   show('offset', offset, `${offset.toFixed(1)} mm`);
+  $('count').max = MOST_BOXES[page.on];
   show('count', page.batch.length, page.batch.length);
+  $('on').value = page.on;
+  $('on').querySelector('[value=gpu]').disabled = !page.gpu;
   $('law').value = scenario.read(page.text, 'friction.law') ?? 'elasto-plastic';
   $('model').value = scenario.read(page.text, 'contact.model') ?? 'distributed';
   const [nx, ny] = page.batch.grid(0);
@@ -180,23 +238,24 @@ function showFields() {
   const cells = page.batch.cells(0).length;
   const each = cells > 0 ? `${cells} bristles each` : 'one reduced bristle each';
   const precision = scenario.read(page.text, 'precision') ?? 'f32';
-  $('engine').textContent =
-    `bristle ${version()} on the CPU of this device, one thread, ${precision}: ${page.batch.length} patches, ${each}.`;
+  const where = page.on === 'gpu' ? `GPU of this device, ${page.batch.engine}` : `CPU of this device, one thread, ${precision}`;
+  const why = page.gpu ? '' : ' This browser gives no GPU.';
+  $('engine').textContent = `bristle ${version()} on the ${where}: ${page.batch.length} patches, ${each}.${why}`;
 }
 
 /** Begins a run of the changed scenario, with the present grip force from its start on. */
 function restart(change) {
-  attempt(() => {
+  return attempt(() => {
     next = change(scenario.withForces(next ?? page.text, [[0, Number($('grip').value)]], 10));
   });
 }
 
 /** Begins the run that waits. What is refused leaves the present one as it is. */
-function refresh() {
+async function refresh() {
   if (next === null) return;
   const text = next;
   next = null;
-  if (!attempt(() => start(text))) showFields();
+  if (!(await attempt(() => start(text)))) showFields();
 }
 
 function field(id, change) {
@@ -284,6 +343,10 @@ function connect() {
   field('mass', (text, mass) => scenario.write(text, 'body.mass', scenario.around(Number(mass), 0.1 * mass)));
   field('offset', (text, mm) => scenario.write(text, 'initial.pose.0', scenario.around(mm / 1e3, 1e-3)));
   field('count', (text, count) => scenario.write(text, 'contacts', count));
+  field('on', (text, on) => {
+    const few = on === 'cpu' ? Math.min(page.batch.length, MOST_BOXES.cpu) : page.batch.length;
+    return scenario.write(scenario.write(text, 'engine', `"${on}"`), 'contacts', few);
+  });
   // A reduced bristle of this law is on an ellipsoid alone.
   const surface = (text) => {
     const ellipsoid = $('law').value === 'viscoelasto-plastic' && $('model').value === 'reduced';
@@ -299,7 +362,7 @@ function connect() {
   connectPictures();
   $('link').addEventListener('click', share);
   $('download').addEventListener('click', download);
-  addEventListener('hashchange', () => open().catch((error) => say(error.message, true)));
+  addEventListener('hashchange', () => alone(open).catch((error) => say(error.message, true)));
   addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
     if (target.matches('button, input, select, #map') || ctrlKey || metaKey || altKey) return;
     if (key === ' ') pause();
@@ -416,33 +479,48 @@ function download() {
 /** Begins the run that the address holds, or the first one. */
 async function open() {
   const found = await scenario.unpacked(location.hash);
-  start(found ?? scenario.FIRST);
+  await start(found ?? scenario.FIRST);
 }
 
-let last;
-function loop(now) {
-  const elapsed = last === undefined ? SLICE : Math.min(0.05, (now - last) / 1e3);
-  last = now;
-  refresh();
-  if (!page.paused) {
-    if (turning) draw.view.yaw += 0.12 * elapsed;
-    attempt(() => frame(elapsed));
+/** What happens between two pictures. */
+async function tick(elapsed) {
+  await refresh();
+  try {
+    if (!page.paused) {
+      if (turning) draw.view.yaw += 0.12 * elapsed;
+      await frame(elapsed);
+    }
+    await render();
+  } catch (error) {
+    if (page.on === 'gpu') await attempt(() => fallBack(error));
+    else say(error.message, true);
   }
-  attempt(render);
-  requestAnimationFrame(loop);
+}
+
+async function loop() {
+  for (let last; ;) {
+    const now = await new Promise(requestAnimationFrame);
+    const elapsed = last === undefined ? SLICE : Math.min(0.05, (now - last) / 1e3);
+    last = now;
+    await alone(() => tick(elapsed));
+  }
 }
 
 draw.readColours();
 await init();
+await openGpu();
 try {
   await open();
 } catch (error) {
-  start(scenario.FIRST);
+  await start(scenario.FIRST);
   say(`The address holds no run that this page can play: ${error.message}`, true);
 }
 connect();
 showPaused();
-requestAnimationFrame(loop);
+loop();
 // For tests, and for the console.
-globalThis.bristle = { page, text, refresh, render, advance, setForce, pause, image };
+globalThis.bristle = {
+  page, text, setForce, pause, image,
+  refresh: () => alone(refresh), render: () => alone(render), advance: (dt) => alone(() => advance(dt)),
+};
 document.documentElement.dataset.ready = 'yes';

@@ -34,6 +34,36 @@ pub fn rollout(text: &str, contacts: u32, precision: &str) -> Result<Vec<f64>> {
     Ok(crate::rollout(text, contacts, precision)?)
 }
 
+/// The visitor's GPU.
+#[wasm_bindgen]
+#[derive(Debug)]
+pub struct Gpu(bristle::Gpu);
+
+#[wasm_bindgen]
+impl Gpu {
+    /// Opens the adapter that the browser prefers. See [`bristle::Gpu::new_async`].
+    pub async fn open() -> Result<Self> {
+        Ok(Self(bristle::Gpu::new_async(bristle::gpu::Choice::Any).await?))
+    }
+
+    /// What is known of its adapter, as a JSON object: see [`bristle::gpu::Adapter`].
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn adapter(&self) -> String {
+        serde_json::to_string(self.0.adapter()).unwrap_or_default()
+    }
+
+    /// See [`Live::on_gpu`]. The calls of the batch are those that end in `Async`.
+    pub async fn batch(&self, text: &str, contacts: u32) -> Result<Batch> {
+        Ok(Batch(Live::on_gpu(&self.0, text, contacts).await?))
+    }
+
+    /// Loses the device, as a driver does that resets it: for tests.
+    pub fn lose(&self) {
+        self.0.lose();
+    }
+}
+
 /// See [`Live`].
 #[wasm_bindgen]
 #[derive(Debug)]
@@ -110,6 +140,49 @@ impl Batch {
     /// See [`Live::reset`].
     pub fn reset(&mut self) -> Result<()> {
         Ok(self.0.reset()?)
+    }
+
+    /// See [`Live::engine`].
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn engine(&self) -> String {
+        self.0.engine()
+    }
+
+    /// See [`Live::advance_async`].
+    #[wasm_bindgen(js_name = advanceAsync)]
+    pub async fn advance_async(&mut self, dt: f64) -> Result<()> {
+        Ok(self.0.advance_async(dt).await?)
+    }
+
+    /// See [`Live::reset_async`].
+    #[wasm_bindgen(js_name = resetAsync)]
+    pub async fn reset_async(&mut self) -> Result<()> {
+        Ok(self.0.reset_async().await?)
+    }
+
+    /// See [`Live::samples_async`].
+    #[wasm_bindgen(js_name = samplesAsync)]
+    pub async fn samples_async(&mut self) -> Result<Vec<f64>> {
+        Ok(self.0.samples_async().await?)
+    }
+
+    /// See [`Live::bristles_async`].
+    #[wasm_bindgen(js_name = bristlesAsync)]
+    pub async fn bristles_async(&mut self, k: usize) -> Result<Vec<f64>> {
+        Ok(self.0.bristles_async(k).await?)
+    }
+
+    /// See [`Live::save_async`].
+    #[wasm_bindgen(js_name = saveAsync)]
+    pub async fn save_async(&mut self) -> Result<Vec<u8>> {
+        Ok(self.0.save_async().await?)
+    }
+
+    /// See [`Live::restore_async`].
+    #[wasm_bindgen(js_name = restoreAsync)]
+    pub async fn restore_async(&mut self, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.restore_async(bytes).await?)
     }
 
     /// See [`Live::samples`].

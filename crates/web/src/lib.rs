@@ -10,6 +10,7 @@
 mod js;
 mod live;
 
+use bristle::batch::SnapshotError;
 use bristle::engine::{Engine, Plan};
 use bristle::error::{EngineError, ParameterError};
 use bristle::{Contact, Cpu};
@@ -29,6 +30,9 @@ pub enum Error {
     /// A value out of range.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Bytes that are no snapshot.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
 }
 
 /// The engine of a precision, `f32` or `f64`; that of the scenario if it is empty.

@@ -1,5 +1,6 @@
 //! A batch and what a page shows of it.
 
+use bristle::batch::Snapshot;
 use bristle::engine::Engine;
 use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface};
@@ -38,6 +39,23 @@ impl Live {
         let (scenario, contacts) = drawn(text, contacts)?;
         let batch = engine(&scenario, precision)?.batch(contacts, scenario.plan().stepping())?;
         Ok(Self { scenario, batch, surface: None })
+    }
+
+    /// [`Live::new`] on a GPU, in single precision.
+    ///
+    /// # Errors
+    /// As [`Live::new`], or a device that fails.
+    #[cfg(target_arch = "wasm32")]
+    pub async fn on_gpu(gpu: &bristle::Gpu, text: &str, contacts: u32) -> Result<Self, Error> {
+        let (scenario, contacts) = drawn(text, contacts)?;
+        let batch = gpu.batch_async(contacts, scenario.plan().stepping()).await?;
+        Ok(Self { scenario, batch, surface: None })
+    }
+
+    /// The engine, its precision, and the processor or adapter.
+    pub fn engine(&self) -> String {
+        let info = self.batch.engine();
+        format!("{} {} {}", info.engine, info.precision, info.adapter).trim().to_owned()
     }
 
     /// Number of contacts.
@@ -124,6 +142,15 @@ impl Live {
         Ok(self.batch.bristles(k)?.into_iter().flatten().collect())
     }
 
+    /// [`Live::bristles`], on any engine.
+    ///
+    /// # Errors
+    /// As [`Live::bristles`], or a device that fails.
+    pub async fn bristles_async(&mut self, k: usize) -> Result<Vec<f64>, Error> {
+        let of_one = self.batch.bristles_of_async(&[k]).await?;
+        Ok(of_one.into_iter().flatten().flatten().collect())
+    }
+
     /// From now on the input of this name (`inputs.normal_force`, see [`Input::field`]) is `value`, of
     /// contact `k`, or of all if that is none.
     ///
@@ -152,6 +179,39 @@ impl Live {
         Ok(self.batch.advance(dt)?)
     }
 
+    /// [`Live::advance`], on any engine.
+    ///
+    /// # Errors
+    /// As [`Live::advance`], or a device that fails.
+    pub async fn advance_async(&mut self, dt: f64) -> Result<(), Error> {
+        Ok(self.batch.advance_async(dt).await?)
+    }
+
+    /// [`Live::reset`], on any engine.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub async fn reset_async(&mut self) -> Result<(), Error> {
+        Ok(self.batch.reset_async().await?)
+    }
+
+    /// All that the contacts take along, as bytes for [`Live::restore_async`].
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub async fn save_async(&mut self) -> Result<Vec<u8>, Error> {
+        Ok(self.batch.save_async().await?.to_bytes()?)
+    }
+
+    /// All contacts go on from what [`Live::save_async`] gave, of this batch or of another of the same
+    /// scenario.
+    ///
+    /// # Errors
+    /// Bytes that are none of a snapshot, a snapshot of other contacts, or what the engine says.
+    pub async fn restore_async(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        Ok(self.batch.restore_async(&Snapshot::from_bytes(bytes)?).await?)
+    }
+
     /// All contacts go back to their start.
     ///
     /// # Errors
@@ -170,6 +230,14 @@ impl Live {
     /// What the engine says.
     pub fn samples(&mut self) -> Result<Vec<f64>, Error> {
         Ok(self.batch.samples()?.iter().flat_map(numbers).collect())
+    }
+
+    /// [`Live::samples`], on any engine. Until time passes, [`Live::samples`] has them then, too.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub async fn samples_async(&mut self) -> Result<Vec<f64>, Error> {
+        Ok(self.batch.samples_async().await?.iter().flat_map(numbers).collect())
     }
 
     /// The limit surface of contact `k` under its present pressure map.

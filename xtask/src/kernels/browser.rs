@@ -157,7 +157,7 @@ pub fn compiled(kernels: &[Kernel], pipeline: bool) -> Result<Found, String> {
     let results = thread::scope(|scope| {
         let start = |part: &[Value]| {
             let input = Value::Array(part.to_vec());
-            scope.spawn(move || browser::run(SCRIPT, &input, None))
+            scope.spawn(move || browser::run(SCRIPT, &input, None, true))
         };
         let started: Vec<_> = inputs.chunks(part).map(start).collect();
         let end = |page: thread::ScopedJoinHandle<_>| page.join().unwrap_or_else(|panic| resume_unwind(panic));

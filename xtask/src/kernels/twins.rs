@@ -105,7 +105,7 @@ fn in_a_browser(captures: &[Captured], edit: fn(String) -> String, into: &mut Tr
             "results": Captured::RESULTS,
         })
     };
-    let out = browser::run(SCRIPT, &captures.iter().map(input).collect(), None).unwrap();
+    let out = browser::run(SCRIPT, &captures.iter().map(input).collect(), None, true).unwrap();
     for (captured, left) in captures.iter().zip(out["left"].as_array().unwrap()) {
         let [records, bristles] = [0, 1].map(|i| STANDARD.decode(left[i].as_str().unwrap()).unwrap());
         captured.put(&records, &bristles, into);

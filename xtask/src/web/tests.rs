@@ -1,6 +1,7 @@
 //! Tests of the page and of the library behind it, in headless Chromium.
 
 mod equal;
+mod gpu;
 mod page;
 
 use std::path::Path;
@@ -8,5 +9,6 @@ use std::path::Path;
 /// Runs all tests on the folder.
 pub fn run(folder: &Path) -> Result<(), String> {
     equal::test(folder)?;
+    gpu::test(folder)?;
     page::test(folder)
 }

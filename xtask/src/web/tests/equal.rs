@@ -13,7 +13,7 @@ use crate::root;
 /// The scenarios: an example, and what is changed in it. The viscoelasto-plastic law is without a Stribeck
 /// curve: under a falling one a bristle that slips jumps, and one rounding unit of sigma0 moves the native
 /// result by 2e-3 m.
-const SCENARIOS: [(&str, &[&str]); 20] = [
+pub(super) const SCENARIOS: [(&str, &[&str]); 20] = [
     ("in_hand.toml", &[]),
     ("in_hand.toml", &["friction.law=lugre"]),
     ("in_hand.toml", &["friction.law=dahl"]),
@@ -37,12 +37,12 @@ const SCENARIOS: [(&str, &[&str]); 20] = [
 ];
 
 /// Contacts of each, and how long they are simulated \[s\].
-const CONTACTS: u32 = 3;
+pub(super) const CONTACTS: u32 = 3;
 const DURATION: f64 = 0.4;
 /// Largest difference of a number, of one or of itself.
 const MOST: f64 = 1e-12;
 /// Of a batch: the times \[s\] between calls and the shares of the normal force that are set before them.
-const CALLS: [(f64, f64); 3] = [(0.05, 1.0), (0.03, 0.6), (0.07, 1.2)];
+pub(super) const CALLS: [(f64, f64); 3] = [(0.05, 1.0), (0.03, 0.6), (0.07, 1.2)];
 
 const SCRIPT: &str = "
 const bristle = await import('/files/bristle.js');
@@ -77,7 +77,7 @@ const REFUSED: &str = "friction.sigma0=-1";
 pub fn test(folder: &Path) -> Result<(), String> {
     let texts: Vec<String> = SCENARIOS.iter().map(|(file, changes)| text(file, changes)).collect::<Result<_, _>>()?;
     let inputs: Vec<Value> = texts.iter().map(|text| input(text)).collect::<Result<_, _>>()?;
-    let found = browser::run(SCRIPT, &Value::Array(inputs), Some(folder))?;
+    let found = browser::run(SCRIPT, &Value::Array(inputs), Some(folder), false)?;
     let mut largest = 0.0f64;
     for (i, text) in texts.iter().enumerate() {
         let name = format!("{} {}", SCENARIOS[i].0, SCENARIOS[i].1.join(" "));
@@ -103,7 +103,7 @@ pub fn test(folder: &Path) -> Result<(), String> {
 }
 
 /// The text of an example with changes.
-fn text(file: &str, changes: &[&str]) -> Result<String, String> {
+pub(super) fn text(file: &str, changes: &[&str]) -> Result<String, String> {
     let path = root().join("examples").join(file);
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let duration = format!("duration={DURATION}");
@@ -112,13 +112,13 @@ fn text(file: &str, changes: &[&str]) -> Result<String, String> {
     changed.map_err(|e| format!("{file}: {e}"))
 }
 
-fn input(text: &str) -> Result<Value, String> {
+pub(super) fn input(text: &str) -> Result<Value, String> {
     let forces = forces(&mut Live::new(text, CONTACTS, "f64").map_err(|e| e.to_string())?)?;
     Ok(json!({ "text": text, "contacts": CONTACTS, "forces": forces, "calls": CALLS, "refused": REFUSED }))
 }
 
 /// The normal forces at the start \[N\], a little more than nothing.
-fn forces(live: &mut Live) -> Result<Vec<f64>, String> {
+pub(super) fn forces(live: &mut Live) -> Result<Vec<f64>, String> {
     let samples = live.samples().map_err(|e| e.to_string())?;
     Ok(samples.chunks(12).map(|sample| sample[9].max(0.1)).collect())
 }
@@ -149,14 +149,14 @@ fn live(text: &str) -> Result<Vec<f64>, String> {
     Ok(all)
 }
 
-fn numbers(values: &Value) -> Vec<f64> {
+pub(super) fn numbers(values: &Value) -> Vec<f64> {
     let texts = values.as_array().into_iter().flatten().filter_map(Value::as_str);
     // As JavaScript prints them.
     texts.map(|text| text.replace("Infinity", "inf").parse().unwrap_or(f64::NAN)).collect()
 }
 
 /// The largest difference, where both are as long and have no number that the other has not.
-fn difference(native: &[f64], there: &[f64]) -> Option<f64> {
+pub(super) fn difference(native: &[f64], there: &[f64]) -> Option<f64> {
     let of = |(a, b): (&f64, &f64)| match (a.is_finite(), b.is_finite()) {
         (true, true) => Some((a - b).abs() / a.abs().max(1.0)),
         _ if a.is_nan() == b.is_nan() && (a.is_nan() || a == b) => Some(0.0),

@@ -10,12 +10,15 @@ use crate::browser;
 /// The differences of the same run in the page and natively, both in single precision \[m, rad\].
 const NATIVE: f64 = 2e-4;
 
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("frame.js"), include_str!("page.js"));
+const ON_GPU: &str = concat!(include_str!("frame.js"), include_str!("page_on_gpu.js"));
 
-/// Runs the script, and the run that it downloads natively.
+/// Runs the scripts, with WebGPU and without it, and the run that the second one downloads natively.
 pub fn test(folder: &Path) -> Result<(), String> {
-    let found = browser::run(SCRIPT, &json!({}), Some(folder))?;
-    let done = found["done"].as_array().map_or(0, Vec::len);
+    let on_gpu = browser::run(ON_GPU, &json!({}), Some(folder), true)?;
+    let found = browser::run(SCRIPT, &json!({}), Some(folder), false)?;
+    let count = |of: &serde_json::Value| of["done"].as_array().map_or(0, Vec::len);
+    let [done, on_gpu] = [&found, &on_gpu].map(count);
     let text = found["text"].as_str().ok_or("the page gave no scenario")?;
     let samples = found["samples"].as_array().into_iter().flatten().map(|v| v.as_f64().unwrap_or(f64::NAN));
     let there: Vec<f64> = samples.collect();
@@ -37,6 +40,8 @@ pub fn test(folder: &Path) -> Result<(), String> {
     if moved < contacts / 2 {
         return Err(format!("{moved} of {contacts} boxes have slid: the comparison says nothing"));
     }
-    println!("xtask: web: {done} checks of the page, and its download is the same run natively");
+    println!(
+        "xtask: web: {done} checks of the page, {on_gpu} of it on WebGPU, and its download is the same run natively"
+    );
     Ok(())
 }

@@ -1,0 +1,138 @@
+//! Batches on WebGPU in the browser have the numbers of the CPU natively, in double precision, within what
+//! single precision allows; a saved batch goes on with the same bits; and a device that is lost is told.
+
+use std::path::Path;
+
+use bristle_web::Live;
+use serde_json::Value;
+
+use super::equal::{CALLS, CONTACTS, SCENARIOS, difference, forces, input, numbers, text};
+use crate::browser;
+
+/// Largest difference of a pose, of 1 m, of 1 rad or of itself.
+const POSE: f64 = 1e-5;
+/// Of a twist, a wrench or a bristle, also where a box that was let go accelerates.
+const MOTION: f64 = 2e-3;
+/// Of the shares that slip or are near their limit: one cell on the edge of either is a larger difference
+/// than any of rounding.
+const SHARE: f64 = 0.02;
+
+const SCRIPT: &str = "
+const bristle = await import('/files/bristle.js');
+await bristle.default();
+const gpu = await bristle.Gpu.open();
+const out = [];
+const numbers = (all) => Array.from(all, String);
+for (const {text, contacts, forces, calls} of input) {
+  const batch = await gpu.batch(text, contacts);
+  const samples = [], bristles = [];
+  for (const [dt, share] of calls) {
+    forces.forEach((force, k) => batch.set(k, 'inputs.normal_force', share * force));
+    await batch.advanceAsync(dt);
+    samples.push(...await batch.samplesAsync());
+  }
+  for (let k = 0; k < batch.length; k++) bristles.push(...await batch.bristlesAsync(k));
+  const saved = await batch.saveAsync();
+  await batch.advanceAsync(0.02);
+  const once = numbers(await batch.samplesAsync());
+  await batch.restoreAsync(saved);
+  await batch.advanceAsync(0.02);
+  const again = numbers(await batch.samplesAsync());
+  await batch.resetAsync();
+  const first = numbers(await batch.samplesAsync());
+  out.push({samples: numbers(samples), bristles: numbers(bristles), once, again, first, engine: batch.engine});
+}
+const {text, contacts} = input[0];
+const batch = await gpu.batch(text, contacts);
+let refused = '';
+try { batch.samples(); batch.advance(0.01); } catch (e) { refused = e.message; }
+await batch.advanceAsync(0.01);
+gpu.lose();
+let lost = '';
+for (let i = 0; i < 100 && !lost; i++) {
+  try { await batch.advanceAsync(0.01); await batch.samplesAsync(); } catch (e) { lost = e.message; }
+}
+await post({out, refused, lost});
+";
+
+/// Runs all scenarios natively on the CPU, and in the browser on WebGPU.
+pub fn test(folder: &Path) -> Result<(), String> {
+    let texts: Vec<String> = SCENARIOS.iter().map(|(file, changes)| text(file, changes)).collect::<Result<_, _>>()?;
+    let inputs: Vec<Value> = texts.iter().map(|text| input(text)).collect::<Result<_, _>>()?;
+    let found = browser::run(SCRIPT, &Value::Array(inputs), Some(folder), true)?;
+    let (mut largest, mut wrong) = ([0.0f64; 3], Vec::new());
+    for (i, text) in texts.iter().enumerate() {
+        let (name, there) = (format!("{} {}", SCENARIOS[i].0, SCENARIOS[i].1.join(" ")), &found["out"][i]);
+        let native = native(text).map_err(|e| format!("{name}: {e}"))?;
+        for (native, what) in native.iter().zip(["samples", "first", "bristles"]) {
+            let there = numbers(&there[what]);
+            for (k, (kind, most)) in [("pose", POSE), ("motion", MOTION), ("share", SHARE)].into_iter().enumerate() {
+                let of_kind = |all: &[f64]| {
+                    let is_it = |(j, v): (usize, &f64)| (kind_of(what, j) == kind).then_some(*v);
+                    all.iter().enumerate().filter_map(is_it).collect::<Vec<_>>()
+                };
+                let (own, there) = (of_kind(native), of_kind(&there));
+                if own.is_empty() && there.is_empty() {
+                    continue;
+                }
+                let worst = difference(&own, &there).unwrap_or(f64::INFINITY);
+                if worst > most {
+                    wrong.push(format!("{name}: {what}: {kind} differs by {worst:e}: expected at most {most:e}"));
+                }
+                largest[k] = largest[k].max(worst);
+            }
+        }
+        if there["once"] != there["again"] || numbers(&there["once"]).is_empty() {
+            wrong.push(format!("{name}: a batch that was restored goes on with other bits"));
+        }
+    }
+    for (what, wanted) in [("refused", "_async"), ("lost", "lost")] {
+        let said = found[what].as_str().unwrap_or_default();
+        if !said.contains(wanted) {
+            wrong.push(format!("{what}: {said:?}: expected {wanted}"));
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
+    let engine = &found["out"][0]["engine"];
+    let [pose, motion, share] = largest;
+    println!(
+        "xtask: web: {} scenarios on {engine} as on the CPU natively: poses within {pose:.1e}, twists, wrenches and \
+         bristles {motion:.1e}, shares {share:.1e}",
+        texts.len()
+    );
+    Ok(())
+}
+
+/// What number `j` of the samples or of the bristles is.
+fn kind_of(what: &str, j: usize) -> &'static str {
+    match j % 12 {
+        _ if what == "bristles" => "motion",
+        0..3 => "pose",
+        3..10 => "motion",
+        _ => "share",
+    }
+}
+
+/// What the script computes: the samples after each call, those at the start, and all bristles at the end.
+fn native(text: &str) -> Result<[Vec<f64>; 3], String> {
+    let run = || {
+        let mut live = Live::new(text, CONTACTS, "f64")?;
+        let first = live.samples()?;
+        let forces = forces(&mut live).unwrap_or_default();
+        let (mut samples, mut bristles) = (Vec::new(), Vec::new());
+        for (dt, share) in CALLS {
+            for (k, force) in forces.iter().enumerate() {
+                live.set(Some(k), "inputs.normal_force", share * force)?;
+            }
+            live.advance(dt)?;
+            samples.extend(live.samples()?);
+        }
+        for k in 0..live.len() {
+            bristles.extend(live.bristles(k)?);
+        }
+        Ok::<_, bristle_web::Error>([samples, first, bristles])
+    };
+    run().map_err(|e| e.to_string())
+}

@@ -1,0 +1,33 @@
+// The page on WebGPU: what differs from the page on the CPU.
+check('a GPU in software waits to be asked', page.on === 'cpu' && !$('on').options[1].disabled, said('engine'));
+await put('count', 24);
+await pass(12);
+const cpu = all();
+await put('on', 'gpu');
+check('it runs on the GPU', page.on === 'gpu' && read('engine') === 'gpu' && /GPU of this device/.test(said('engine')), said('engine'));
+check('there are more boxes', Number($('count').max) >= 3000, $('count').max);
+await pass(12);
+const far = all().reduce((most, v, i) => (i % 12 < 3 ? Math.max(most, Math.abs(v - cpu[i])) : most), 0);
+check('poses are those of the CPU', far < 1e-5 && page.samples.length === 24 * 12, far);
+for (const law of ['lugre', 'dahl', 'viscoelasto-plastic', 'elasto-plastic']) {
+  for (const model of ['reduced', 'distributed']) {
+    await put('law', law);
+    await put('model', model);
+    await pass(2);
+    const right = page.on === 'gpu' && read('friction.law') === law && read('contact.model') === model;
+    check(`${law}, ${model}, on the GPU`, right && all().every(Number.isFinite), [text(), said('status')]);
+  }
+}
+await put('grip', 0.9);
+await pass(12);
+check('a loose grip lets slide', page.samples[1] < -1e-3 && said('state') === 'slides', [page.samples[1], said('state')]);
+const slid = all();
+page.gpu.lose();
+for (let i = 0; page.on === 'gpu' && i < 3000; i++) await new Promise((next) => setTimeout(next, 20));
+check('a GPU that is lost is said', page.on === 'cpu' && said('status').startsWith('The GPU has stopped'), said('status'));
+check('it gives no GPU any more', $('on').options[1].disabled && page.gpu === null, said('engine'));
+await pass(14);
+const apart = all().reduce((most, v, i) => (i % 12 < 3 ? Math.max(most, Math.abs(v - slid[i])) : most), 0);
+check('the CPU repeats the run', page.samples[1] < -1e-3 && apart < 1e-3, apart);
+check('no errors', errors.length === 0, errors);
+await post({ done });
