@@ -4,6 +4,7 @@
 
 use super::{Batch, Sample, Snapshot};
 use crate::error::EngineError;
+use crate::plan::Status;
 
 impl Batch {
     /// [`Batch::advance`].
@@ -28,6 +29,15 @@ impl Batch {
             self.is_read = true;
         }
         Ok(&self.samples)
+    }
+
+    /// [`Batch::statuses`].
+    ///
+    /// # Errors
+    /// As [`Batch::statuses`].
+    pub async fn statuses_async(&mut self) -> Result<&[Status], EngineError> {
+        self.stepper.statuses(&mut self.statuses).later().await?;
+        Ok(&self.statuses)
     }
 
     /// [`Batch::bristles_of`].
@@ -101,6 +111,7 @@ mod tests {
             own.advance(0.01).unwrap();
             wait_for(other.advance_async(0.01)).unwrap();
             assert_eq!(own.samples().unwrap(), wait_for(other.samples_async()).unwrap());
+            assert_eq!(own.statuses().unwrap(), wait_for(other.statuses_async()).unwrap());
             let which = [2, 0];
             assert_eq!(own.bristles_of(&which).unwrap(), wait_for(other.bristles_of_async(&which)).unwrap());
             assert_eq!(own.bristles(1).unwrap(), wait_for(other.bristles_of_async(&[1])).unwrap()[0]);

@@ -192,7 +192,15 @@ impl Gpu {
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](crate::limit_surface::MAX_N_LS), or a device that fails.
     pub fn tables(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        wait_for(self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)))
+        wait_for(self.tables_async(patches, rule, n_ls))
+    }
+
+    /// [`Gpu::tables`], for programs in a browser, where no thread may wait.
+    ///
+    /// # Errors
+    /// As [`Gpu::tables`].
+    pub async fn tables_async(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
+        self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)).await
     }
 
     /// [`Engine::batch`], for programs in a browser, where no thread may wait.
@@ -212,6 +220,35 @@ impl Gpu {
         });
         let stepper = Box::new(made.await?);
         Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
+    }
+
+    /// [`Engine::rollout`], for programs in a browser, where no thread may wait.
+    ///
+    /// # Errors
+    /// As [`Engine::rollout`].
+    pub async fn rollout_async(
+        &self,
+        contacts: &[Contact],
+        plan: &Plan,
+        progress: &Progress<'_>,
+    ) -> Result<Trajectories, EngineError> {
+        validate(contacts, plan)?;
+        let mut out = Trajectories::for_plan(contacts.len(), plan)?;
+        let prepare = |contact: &Contact| {
+            let timeline = contact.timeline(&plan.samples);
+            let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
+            (timeline, active)
+        };
+        let stepped = self.core.device.watch(async {
+            // A group is a batch that is recorded and dropped.
+            for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
+                let mut live = Live::new(group()?, contacts).await?;
+                live.record(contacts, progress, &mut out).await?;
+            }
+            Ok(())
+        });
+        stepped.await?;
+        Ok(out)
     }
 
     pub(super) fn device(&self) -> &Device {
@@ -248,22 +285,7 @@ impl Engine for Gpu {
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {
-        validate(contacts, plan)?;
-        let mut out = Trajectories::for_plan(contacts.len(), plan)?;
-        let prepare = |contact: &Contact| {
-            let timeline = contact.timeline(&plan.samples);
-            let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-            (timeline, active)
-        };
-        wait_for(self.core.device.watch(async {
-            // A group is a batch that is recorded and dropped.
-            for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
-                let mut live = Live::new(group()?, contacts).await?;
-                live.record(contacts, progress, &mut out).await?;
-            }
-            Ok(())
-        }))?;
-        Ok(out)
+        wait_for(self.rollout_async(contacts, plan, progress))
     }
 }
 

@@ -127,7 +127,8 @@ fn hardware(arguments: &[String]) -> ExitCode {
     }
     files.sort();
     let mut command = cargo();
-    command.args(["run", "--quiet", "--package", "bristle-bench", "--no-default-features", "--example", "hardware"]);
+    command.args(["run", "--quiet", "--package", "bristle-bench", "--no-default-features"]);
+    command.args(["--features", "terminal", "--example", "hardware"]);
     command.arg("--").arg(root().join("docs/hardware.md")).args(files);
     with(&[], &mut command)
 }

@@ -3,19 +3,25 @@
 //! layouts of the kernels.
 
 mod checks;
+#[cfg(feature = "terminal")]
 mod page;
 mod throughput;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use web_time::Instant;
 
 pub use checks::{Check, Checks, checks};
+#[cfg(feature = "terminal")]
 pub use page::page_of;
 pub use throughput::{Rate, Throughput};
 
+use crate::gpu::Gpu;
 use crate::process;
 use crate::shapes::{Shapes, shapes_until};
 use crate::subject::open;
@@ -23,6 +29,7 @@ use bristle::cpu::{Simd, processor_name};
 use bristle::engine::Engine;
 use bristle::error::{EngineError, ParameterError};
 use bristle::friction::Law;
+use bristle::pool;
 use bristle::quote::within;
 
 /// Cells along a side of the patches that are measured if none are asked for.
@@ -149,11 +156,38 @@ impl Task {
     }
 }
 
+/// Opens the adapter that is measured.
+pub trait Open {
+    /// Opens it once more.
+    ///
+    /// # Errors
+    /// No such adapter, or a device that does not open.
+    fn open(&self) -> impl Future<Output = Result<Gpu, EngineError>>;
+    /// A part of its name, if it was asked for by name.
+    fn name(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The adapter with that name or the best.
+struct Named<'a>(Option<&'a str>);
+
+impl Open for Named<'_> {
+    async fn open(&self) -> Result<Gpu, EngineError> {
+        open(self.0)
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.0
+    }
+}
+
 /// All parts. Layouts come last, as they take the time that is left; they are measured for the smallest, the
-/// middle and the largest patch, and reduced bristles on the middle one, whose cells they do not see.
+/// middle and the largest patch, and not in a browser. Reduced bristles are on the middle patch, whose cells
+/// they do not see.
 fn tasks(sides: &[usize]) -> Vec<Task> {
     let (middle, last) = (sides.len() / 2, sides.len().saturating_sub(1));
-    let mut of_shapes = vec![0, middle, last];
+    let mut of_shapes = if cfg!(target_family = "wasm") { Vec::new() } else { vec![0, middle, last] };
     of_shapes.dedup();
     let of_shapes = of_shapes.into_iter().filter_map(|k| sides.get(k).copied());
     let laws = [Law::ElastoPlastic, Law::LuGre];
@@ -165,13 +199,18 @@ fn tasks(sides: &[usize]) -> Vec<Task> {
 
 /// The result of `work`, or in one line why there is none: an error, or a panic, which a wrong driver may
 /// cause anywhere.
-fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+async fn guarded<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     let said = |panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
             .unwrap_or_else(|| "a panic".to_owned())
     };
-    let done = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(said(panic)));
+    let mut work = pin!(work);
+    let done = std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context)));
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(said(panic))))
+    });
+    let done = done.await;
     done.map_err(|e| within(&e.split_whitespace().collect::<Vec<_>>().join(" "), MOST_FAULT).into_owned())
 }
 
@@ -187,10 +226,18 @@ impl Document {
     /// # Errors
     /// No such adapter, or a device that does not open.
     pub fn new(adapter: Option<&str>, sides: &[usize]) -> Result<Self, EngineError> {
-        let gpu = open(adapter)?;
+        Ok(Self::of(&open(adapter)?, sides))
+    }
+
+    /// [`Document::new`] of an adapter that is open.
+    ///
+    /// # Panics
+    /// Never: the facts are the adapter's fields.
+    #[must_use]
+    pub fn of(gpu: &Gpu, sides: &[usize]) -> Self {
         let facts = serde_json::to_value(gpu.adapter()).and_then(serde_json::from_value);
         let facts: AdapterFacts = facts.expect("facts are the adapter's fields with units");
-        Ok(Self {
+        Self {
             format: FORMAT,
             bristle: env!("CARGO_PKG_VERSION").to_owned(),
             commit: process::commit(),
@@ -200,7 +247,7 @@ impl Document {
             adapter: facts,
             cpu: CpuFacts {
                 name: processor_name(),
-                threads: rayon::current_num_threads(),
+                threads: pool::threads(),
                 vectors: Simd::widest().name().to_owned(),
             },
             cells_per_side: sides.to_vec(),
@@ -210,7 +257,7 @@ impl Document {
             correctness: None,
             shapes: Vec::new(),
             throughput: Vec::new(),
-        })
+        }
     }
 
     /// Refuses to go on with `earlier`, which another program, adapter, processor or list of sizes has begun.
@@ -254,6 +301,11 @@ impl Document {
     /// fault of the part, and no error. `note` is called with what is being measured. `false` if all parts
     /// are finished.
     pub fn measure_next(&mut self, adapter: Option<&str>, budget: f64, note: &dyn Fn(&str)) -> bool {
+        pollster::block_on(self.measure_next_async(&Named(adapter), budget, note))
+    }
+
+    /// [`Document::measure_next`], for programs in a browser, where no thread may wait.
+    pub async fn measure_next_async<O: Open>(&mut self, open: &O, budget: f64, note: &dyn Fn(&str)) -> bool {
         let tasks = tasks(&self.cells_per_side);
         let Some(&task) = tasks.get(self.parts.len()) else { return false };
         let spent: f64 = self.parts.iter().map(|part| part.seconds).sum();
@@ -264,15 +316,21 @@ impl Document {
         let end = start + Duration::from_secs_f64(share);
         let place = format!("{} of {} ({spent:.0} of {budget:.0} s)", self.parts.len() + 1, tasks.len());
         let note = |what: &str| note(&format!("{place}: {}: {what}", task.name()));
-        let fault = guarded(|| self.measure(task, adapter, end, &note)).err();
+        let fault = guarded(self.measure(task, open, end, &note)).await.err();
         self.parts.push(Part { name: task.name(), seconds: brief(start.elapsed().as_secs_f64()), fault });
         self.unfinished = tasks[self.parts.len()..].iter().map(|task| task.name()).collect();
         true
     }
 
-    fn measure(&mut self, task: Task, adapter: Option<&str>, end: Instant, note: &dyn Fn(&str)) -> Result<(), String> {
+    async fn measure<O: Open>(
+        &mut self,
+        task: Task,
+        open: &O,
+        end: Instant,
+        note: &dyn Fn(&str),
+    ) -> Result<(), String> {
         match task {
-            Task::Correctness => self.correctness = Some(checks(&|| open(adapter), end, note)),
+            Task::Correctness => self.correctness = Some(checks(open, end, note).await),
             Task::Shapes(n) => {
                 let options = crate::Options {
                     engines: Vec::new(),
@@ -281,7 +339,7 @@ impl Document {
                     contacts: Vec::new(),
                     budget: Duration::ZERO,
                     simd: None,
-                    adapter: adapter.map(str::to_owned),
+                    adapter: open.name().map(str::to_owned),
                 };
                 let mut shapes = shapes_until(&options, Some(end), note).map_err(|e| e.to_string())?;
                 for row in &mut shapes.rows {
@@ -290,8 +348,8 @@ impl Document {
                 self.shapes.push(shapes);
             }
             Task::Throughput(work) => {
-                let found = throughput::measure(&open(adapter).map_err(|e| e.to_string())?, work, end, note)?;
-                self.throughput.push(found);
+                let gpu = open.open().await.map_err(|e| e.to_string())?;
+                self.throughput.push(throughput::measure(&gpu, work, end, note).await?);
             }
         }
         Ok(())
@@ -301,6 +359,7 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pollster::block_on;
 
     #[test]
     fn every_part_has_a_name_of_its_own_and_correctness_comes_first() {
@@ -318,8 +377,11 @@ mod tests {
 
     #[test]
     fn errors_and_panics_of_a_device_are_told_in_a_line() {
-        assert_eq!(guarded(|| Ok::<_, String>(3)), Ok(3));
-        assert_eq!(guarded(|| Err::<(), _>("lost\n  device".to_owned())), Err("lost device".to_owned()));
-        assert_eq!(guarded(|| -> Result<(), String> { panic!("{} lanes", 33) }), Err("33 lanes".to_owned()));
+        assert_eq!(block_on(guarded(async { Ok::<_, String>(3) })), Ok(3));
+        assert_eq!(
+            block_on(guarded(async { Err::<(), _>("lost\n  device".to_owned()) })),
+            Err("lost device".to_owned())
+        );
+        assert_eq!(block_on(guarded::<()>(async { panic!("{} lanes", 33) })), Err("33 lanes".to_owned()));
     }
 }

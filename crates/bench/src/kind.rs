@@ -25,7 +25,8 @@ impl Kind {
 }
 
 /// The kinds of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "terminal", derive(clap::ValueEnum))]
 pub enum Work {
     /// A bristle in every cell.
     Step,

@@ -16,6 +16,7 @@ mod report;
 mod shapes;
 mod subject;
 mod surface;
+#[cfg(feature = "terminal")]
 pub mod terminal;
 pub mod twins;
 mod work;

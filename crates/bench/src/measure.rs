@@ -1,7 +1,9 @@
 //! Times a rollout within a given time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use super::process;
 use super::subject::Subject;

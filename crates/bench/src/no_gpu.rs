@@ -1,7 +1,8 @@
 //! The GPU engine of a program without the feature `gpu`: opening it is an error.
 
+use bristle::batch::Batch;
 use bristle::contact::Contact;
-use bristle::engine::{Engine, EngineInfo, Plan, Progress, Trajectories};
+use bristle::engine::{Engine, EngineInfo, Plan, Progress, Stepping, Trajectories};
 use bristle::error::EngineError;
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::Patch;
@@ -86,6 +87,21 @@ impl Gpu {
 
     /// Never called: there is no engine.
     pub fn tables(&self, _: &[Patch], _: Rule, _: usize) -> Result<Vec<Table>, EngineError> {
+        match *self {}
+    }
+
+    /// Never called: there is no engine.
+    pub async fn tables_async(&self, _: &[Patch], _: Rule, _: usize) -> Result<Vec<Table>, EngineError> {
+        match *self {}
+    }
+
+    /// Never called: there is no engine.
+    pub async fn batch_async(&self, _: Vec<Contact>, _: Stepping) -> Result<Batch, EngineError> {
+        match *self {}
+    }
+
+    /// Never called: there is no engine.
+    pub async fn rollout_async(&self, _: &[Contact], _: &Plan, _: &Progress<'_>) -> Result<Trajectories, EngineError> {
         match *self {}
     }
 }

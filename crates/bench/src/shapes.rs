@@ -1,7 +1,9 @@
 //! Times every layout that a kernel of the GPU engine may have on an adapter.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use serde::{Deserialize, Serialize};
 

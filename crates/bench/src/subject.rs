@@ -1,7 +1,7 @@
 //! The engines that are measured.
 
 use std::any::Any;
-use std::time::Instant;
+use web_time::Instant;
 
 use super::kind::Kind;
 use crate::baseline::Baseline;
@@ -12,7 +12,8 @@ use bristle::error::EngineError;
 use bristle::number::simd::Simd;
 
 /// The engines by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "terminal", derive(clap::ValueEnum))]
 pub enum EngineName {
     /// Explicit Euler, cell after cell, to compare with.
     Baseline,

@@ -1,6 +1,8 @@
 //! Times tables of limit surfaces.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use super::kind::Kind;
 use super::measure::Found;

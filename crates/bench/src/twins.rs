@@ -305,14 +305,29 @@ pub fn sticking(n: usize) -> Vec<(String, Contact)> {
 /// # Errors
 /// An engine that fails, or a contact that comes near its limit.
 pub fn creep(engine: &dyn Engine, contacts: &[(String, Contact)], step: f64) -> Result<(f64, usize), String> {
-    let all: Vec<Contact> = contacts.iter().map(|(_, contact)| contact.clone()).collect();
+    let (all, plan) = creeping(contacts, step)?;
+    creep_of(contacts, &engine.run(&all, &plan).map_err(|e| e.to_string())?)
+}
+
+/// What [`creep`] simulates.
+///
+/// # Errors
+/// A step out of range.
+pub fn creeping(contacts: &[(String, Contact)], step: f64) -> Result<(Vec<Contact>, Plan), String> {
     let plan = Plan::new(PERIOD * (PERIODS + 1) as f64, step, PERIOD).map_err(|e| e.to_string())?;
-    let out = engine.run(&all, &plan).map_err(|e| e.to_string())?;
+    Ok((contacts.iter().map(|(_, contact)| contact.clone()).collect(), plan))
+}
+
+/// What [`creep`] finds in the trajectories of [`creeping`].
+///
+/// # Errors
+/// A contact that comes near its limit.
+pub fn creep_of(contacts: &[(String, Contact)], out: &Trajectories) -> Result<(f64, usize), String> {
     let frames = out.frames();
     let mut fastest = (0.0, 0);
-    for (k, contact) in all.iter().enumerate() {
+    for (k, (name, contact)) in contacts.iter().enumerate() {
         if !of(&out.near_limit, k, frames).iter().all(|share| *share == 0.0) {
-            return Err(format!("{}: bristles are near their limit, and should be far from it", contacts[k].0));
+            return Err(format!("{name}: bristles are near their limit, and should be far from it"));
         }
         let (first, last) = (of(&out.pose, k, frames)[1], of(&out.pose, k, frames)[PERIODS + 1]);
         let turned = (last.theta - first.theta).abs() * contact.patch.radius();
@@ -335,7 +350,19 @@ const MANY: f64 = 1e5;
 /// # Errors
 /// An engine that fails, or that takes another number of steps.
 pub fn lost_on_a_long_way(engine: &dyn Engine) -> Result<f64, String> {
-    let (speed, step) = (1e-5, 2e-4);
+    let (contact, plan) = long_way()?;
+    lost_of(&engine.run(&[contact], &plan).map_err(|e| e.to_string())?)
+}
+
+/// Speed [m/s] and step [s] of the long way.
+const LONG_WAY: [f64; 2] = [1e-5, 2e-4];
+
+/// What [`lost_on_a_long_way`] simulates.
+///
+/// # Errors
+/// None that is known.
+pub fn long_way() -> Result<(Contact, Plan), String> {
+    let [speed, step] = LONG_WAY;
     let grid = Grid::new(1, 1, 0.01, 0.01).map_err(|e| e.to_string())?;
     let patch = Arc::new(Patch::shape(grid, Shape::Square).map_err(|e| e.to_string())?);
     let mut contact = on_table(Frame::World, &patch, Friction::default());
@@ -344,7 +371,16 @@ pub fn lost_on_a_long_way(engine: &dyn Engine) -> Result<f64, String> {
     contact.initial.pose.x = 1.0;
     let duration = MANY * step;
     let plan = Plan::new(duration, step, duration / 10.0).map_err(|e| e.to_string())?;
-    let out = engine.run(&[contact], &plan).map_err(|e| e.to_string())?;
+    Ok((contact, plan))
+}
+
+/// What [`lost_on_a_long_way`] finds in the trajectory of [`long_way`].
+///
+/// # Errors
+/// Another number of steps.
+pub fn lost_of(out: &Trajectories) -> Result<f64, String> {
+    let [speed, step] = LONG_WAY;
+    let duration = MANY * step;
     if out.status[0].steps != MANY as u64 {
         return Err(format!("{} steps, wanted {MANY}", out.status[0].steps));
     }

@@ -4,6 +4,7 @@
 import init, { Batch, Gpu, version } from './bristle.js';
 import * as scenario from './scenario.js';
 import * as draw from './draw.js';
+import * as measuring from './measure.js';
 
 const $ = (id) => document.getElementById(id);
 /** Time of a step between two reads [s]; a multiple of it passes in a frame. */
@@ -516,11 +517,12 @@ try {
   say(`The address holds no run that this page can play: ${error.message}`, true);
 }
 connect();
+measuring.connect(() => pause(true), page.gpu !== null);
 showPaused();
 loop();
 // For tests, and for the console.
 globalThis.bristle = {
-  page, text, setForce, pause, image,
+  page, text, setForce, pause, image, measure: measuring.measure,
   refresh: () => alone(refresh), render: () => alone(render), advance: (dt) => alone(() => advance(dt)),
 };
 document.documentElement.dataset.ready = 'yes';

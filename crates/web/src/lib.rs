@@ -9,6 +9,8 @@
 #[cfg(target_arch = "wasm32")]
 mod js;
 mod live;
+#[cfg(target_arch = "wasm32")]
+mod measure;
 
 use bristle::batch::SnapshotError;
 use bristle::engine::{Engine, Plan};

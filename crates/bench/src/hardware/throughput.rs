@@ -1,9 +1,10 @@
 //! Steps per second of a GPU, from one contact to as many as its memory holds, and of the CPU beside it.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use web_time::Instant;
 
 use super::{brief, guarded};
 use crate::gpu::Gpu;
@@ -14,6 +15,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, Engine, Stepping};
 use bristle::error::{DeviceError, EngineError};
 use bristle::friction::Law;
+use bristle::pool;
 
 /// Contacts that are stepped together, one number after the other.
 const CONTACTS: [usize; 11] = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304];
@@ -126,16 +128,16 @@ impl Throughput {
 ///
 /// # Errors
 /// A device that fails with the first number of contacts.
-pub(super) fn measure(gpu: &Gpu, work: Work, end: Instant, note: &dyn Fn(&str)) -> Result<Throughput, String> {
+pub(super) async fn measure(gpu: &Gpu, work: Work, end: Instant, note: &dyn Fn(&str)) -> Result<Throughput, String> {
     let told = |e: EngineError| e.to_string();
     let share = end.saturating_duration_since(Instant::now()).mul_f64(SHARE_OF_CPU);
-    let busy = rayon::current_num_threads() * OF_A_THREAD[usize::from(work.reduced)];
-    let on_cpu = |cpu: Cpu| {
+    let busy = pool::threads() * OF_A_THREAD[usize::from(work.reduced)];
+    let on_cpu = async |cpu: Cpu| {
         note(&format!("CPU in {}, {busy} contacts", cpu.info().precision));
-        rate(&cpu, work.contacts(busy)?, &|| None, Instant::now() + share)
+        rate(On::Cpu(cpu), work.contacts(busy)?, Instant::now() + share).await
     };
-    let cpu_f64 = on_cpu(Cpu::new()).map_err(told)?;
-    let cpu_f32 = on_cpu(Cpu::single()).map_err(told)?;
+    let cpu_f64 = on_cpu(Cpu::new()).await.map_err(told)?;
+    let cpu_f32 = on_cpu(Cpu::single()).await.map_err(told)?;
     let one = work.contacts(1).map_err(told)?;
     let mut found = Throughput {
         model: work.model().to_owned(),
@@ -149,7 +151,6 @@ pub(super) fn measure(gpu: &Gpu, work: Work, end: Instant, note: &dyn Fn(&str)) 
         gpu_over_cpu_f64: None,
         gpu_over_cpu_f32: None,
     };
-    let in_use = || gpu.memory().map(|[in_use, _]| in_use);
     for (k, &contacts) in CONTACTS.iter().enumerate() {
         if gpu.adapter().software && contacts > MOST_ON_SOFTWARE {
             found.gpu_ended_by = "a software adapter, which is not given more".to_owned();
@@ -164,12 +165,12 @@ pub(super) fn measure(gpu: &Gpu, work: Work, end: Instant, note: &dyn Fn(&str)) 
         note(&format!("GPU, {contacts} contacts"));
         let batch_end = Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
         let mut memory = None;
-        let done = guarded(|| {
-            let made = work.contacts(contacts).and_then(|contacts| rate(gpu, contacts, &in_use, batch_end));
+        let done = guarded(async {
+            let made = async { rate(On::Gpu(gpu), work.contacts(contacts)?, batch_end).await }.await;
             memory = made.as_ref().err().and_then(out_of_memory);
             made.map_err(told)
         });
-        match (done, memory) {
+        match (done.await, memory) {
             (Ok(rate), _) => found.gpu.push(rate),
             (Err(_), Some(whose)) => {
                 found.gpu_ended_by = whose.to_owned();
@@ -196,35 +197,39 @@ fn out_of_memory(e: &EngineError) -> Option<&'static str> {
     }
 }
 
+/// An engine whose steps are counted.
+enum On<'a> {
+    Cpu(Cpu),
+    Gpu(&'a Gpu),
+}
+
 /// Steps of the contacts per second: of the longest of calls that become longer until `end`, or until one
-/// takes half a second. `in_use` tells the bytes in use on the device.
-fn rate(
-    engine: &dyn Engine,
-    contacts: Vec<Contact>,
-    in_use: &dyn Fn() -> Option<u64>,
-    end: Instant,
-) -> Result<Rate, EngineError> {
+/// takes half a second.
+async fn rate(on: On<'_>, contacts: Vec<Contact>, end: Instant) -> Result<Rate, EngineError> {
     let start = Instant::now();
     let count = contacts.len();
-    let mut batch = engine.batch(contacts, Stepping::default())?;
+    let mut batch = match on {
+        On::Cpu(cpu) => cpu.batch(contacts, Stepping::default())?,
+        On::Gpu(gpu) => gpu.batch_async(contacts, Stepping::default()).await?,
+    };
     // Kernels are compiled in the first step, and memory is touched.
-    batch.advance(DEFAULT_STEP)?;
-    let mut before = totals(&mut batch)?;
+    batch.advance_async(DEFAULT_STEP).await?;
+    let mut before = totals(&mut batch).await?;
     let made = start.elapsed().as_secs_f64();
     let mut simulated = FIRST_STEPS * DEFAULT_STEP;
     let mut least = None;
     loop {
         let start = Instant::now();
-        batch.advance(simulated)?;
+        batch.advance_async(simulated).await?;
         // A GPU may still be at work until something is read.
-        let after = totals(&mut batch)?;
+        let after = totals(&mut batch).await?;
         let seconds = start.elapsed().as_secs_f64();
         let [steps, passes] = [after[0] - before[0], after[1] - before[1]].map(|n| n as f64);
         let least = *least.get_or_insert(made + seconds);
         let next = GROWTH * simulated;
         let is_last = Instant::now() + Duration::from_secs_f64(GROWTH * seconds) >= end;
         if is_last || seconds >= LONG_ENOUGH || next > LONGEST {
-            let failed = batch.statuses()?.iter().filter(|status| status.failure.is_some()).count();
+            let failed = batch.statuses_async().await?.iter().filter(|status| status.failure.is_some()).count();
             return Ok(Rate {
                 contacts: count,
                 contact_steps_per_second: brief(steps / seconds),
@@ -232,7 +237,10 @@ fn rate(
                 simulated_seconds: brief(simulated),
                 seconds: brief(seconds),
                 failed_contacts: failed,
-                device_bytes: in_use(),
+                device_bytes: match on {
+                    On::Gpu(gpu) => gpu.memory().map(|[in_use, _]| in_use),
+                    On::Cpu(_) => None,
+                },
                 least,
             });
         }
@@ -241,7 +249,7 @@ fn rate(
 }
 
 /// Steps and passes of all contacts until now.
-fn totals(batch: &mut Batch) -> Result<[u64; 2], EngineError> {
-    let statuses = batch.statuses()?;
+async fn totals(batch: &mut Batch) -> Result<[u64; 2], EngineError> {
+    let statuses = batch.statuses_async().await?;
     Ok([statuses.iter().map(|s| s.steps).sum(), statuses.iter().map(|s| s.passes).sum()])
 }

@@ -2,6 +2,7 @@
 check('it begins with 120 boxes', page.batch.length === 120 && page.time === 0, [page.batch.length, page.time]);
 const on = $('on');
 check('without WebGPU it says so', on.value === 'cpu' && on.options[1].disabled && /gives no GPU/.test(said('engine')), said('engine'));
+check('without a GPU there is none to measure', $('measure').disabled && /no GPU/.test(said('measured')), said('measured'));
 await put('count', 24);
 check('boxes', page.batch.length === 24 && said('count-value') === '24' && read('contacts') === 24, said('count-value'));
 await put('mu', 1.2);

@@ -1,8 +1,10 @@
 //! The page itself: what its fields, buttons, pictures and links do. The script works on the page in a frame,
 //! paused, and lets time pass itself, so that nothing depends on how fast the machine is.
 
+use std::fs;
 use std::path::Path;
 
+use bristle_bench::hardware::page_of;
 use serde_json::json;
 
 use crate::browser;
@@ -13,9 +15,19 @@ const NATIVE: f64 = 2e-4;
 const SCRIPT: &str = concat!(include_str!("frame.js"), include_str!("page.js"));
 const ON_GPU: &str = concat!(include_str!("frame.js"), include_str!("page_on_gpu.js"));
 
+/// Refuses a file of measurements that `cargo xtask hardware` cannot read.
+fn is_of_bench(file: &serde_json::Value) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let path = folder.path().join("gpu.json");
+    fs::write(&path, file.to_string()).map_err(|e| e.to_string())?;
+    let page = page_of(&[path])?;
+    if page.contains("webgpu") { Ok(()) } else { Err(format!("the page of hardware does not have the file: {page}")) }
+}
+
 /// Runs the scripts, with WebGPU and without it, and the run that the second one downloads natively.
 pub fn test(folder: &Path) -> Result<(), String> {
     let on_gpu = browser::run(ON_GPU, &json!({}), Some(folder), true)?;
+    is_of_bench(&on_gpu["file"])?;
     let found = browser::run(SCRIPT, &json!({}), Some(folder), false)?;
     let count = |of: &serde_json::Value| of["done"].as_array().map_or(0, Vec::len);
     let [done, on_gpu] = [&found, &on_gpu].map(count);

@@ -18,6 +18,15 @@ for (const law of ['lugre', 'dahl', 'viscoelasto-plastic', 'elasto-plastic']) {
     check(`${law}, ${model}, on the GPU`, right && all().every(Number.isFinite), [text(), said('status')]);
   }
 }
+// The device is measured in the least time.
+const file = JSON.parse(await view.bristle.measure([5], 0));
+const { checks } = file.correctness;
+check('all parts are measured', file.parts.length === 5 && file.unfinished.length === 0 && file.parts.every(({ fault }) => fault === null), file);
+check('the GPU is right', checks.length >= 3 && checks.every(({ passed }) => passed), checks);
+check('steps are counted', file.throughput.length === 4 && file.throughput.every(({ gpu }) => gpu[0].contact_steps_per_second > 0), file);
+check('results are shown', $('results').querySelectorAll('tr').length === 5 && said('measured') === 'That is all.', said('measured'));
+check('the file can be kept', !$('copy-file').disabled && !$('save-file').disabled, said('measured'));
+
 await put('grip', 0.9);
 await pass(12);
 check('a loose grip lets slide', page.samples[1] < -1e-3 && said('state') === 'slides', [page.samples[1], said('state')]);
@@ -30,4 +39,4 @@ await pass(14);
 const apart = all().reduce((most, v, i) => (i % 12 < 3 ? Math.max(most, Math.abs(v - slid[i])) : most), 0);
 check('the CPU repeats the run', page.samples[1] < -1e-3 && apart < 1e-3, apart);
 check('no errors', errors.length === 0, errors);
-await post({ done });
+await post({ done, file });
