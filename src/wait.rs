@@ -1,6 +1,12 @@
 //! Waiting for a device.
 
-use crate::error::DeviceError;
+use std::pin::Pin;
+
+use crate::error::{DeviceError, EngineError};
+
+/// Work that is done when it is polled. It is in a box, since each crate that polls an `async` function
+/// compiles all of it once more.
+pub(crate) type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + 'a>>;
 
 /// The result of `work`, for which the thread waits.
 ///

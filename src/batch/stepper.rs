@@ -1,7 +1,5 @@
 //! What an engine does for the contacts that live on it.
 
-use std::pin::Pin;
-
 use super::Sample;
 use crate::contact::Contact;
 use crate::engine::{Progress, Status, Trajectories};
@@ -10,7 +8,7 @@ use crate::planar::Twist;
 use crate::schedule::Span;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
-use crate::wait::wait_for;
+use crate::wait::{Work, wait_for};
 
 /// What an engine answers to a call: at once, or once a device has done its part. The engine does nothing for
 /// a later answer before somebody waits for it.
@@ -18,7 +16,7 @@ use crate::wait::wait_for;
 pub(crate) enum Answer<'a, T> {
     Now(Result<T, EngineError>),
     #[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "the CPU answers at once"))]
-    Later(Pin<Box<dyn Future<Output = Result<T, EngineError>> + 'a>>),
+    Later(Work<'a, T>),
 }
 
 impl<T> Answer<'_, T> {

@@ -49,7 +49,7 @@ impl GpuBatch {
     ) -> Answer<'a, T> {
         Answer::Later(Box::pin(async move {
             self.check()?;
-            let out = self.core.device.watch(work(&mut self.groups)).await;
+            let out = self.core.device.watch(Box::pin(work(&mut self.groups))).await;
             if let Err(EngineError::Device(error)) = &out {
                 self.failure = Some(error.clone());
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::captured::Captures;
 use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::pool::Owner;
-use crate::wait::wait_for;
+use crate::wait::{Work, wait_for};
 
 /// Which adapters will do, where none is named: by [`Gpu::named`](super::Gpu::named), or by a part of its
 /// name in the variable `WGPU_ADAPTER_NAME` of the environment, as other programs with `wgpu` take it.
@@ -248,7 +248,7 @@ impl Device {
     ///
     /// # Panics
     /// An error of validation on a device that is not lost: a defect of ours.
-    pub(super) async fn watch<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    pub(super) async fn watch<T>(&self, work: Work<'_, T>) -> Result<T, EngineError> {
         self.check()?;
         let scope = self.handle.push_error_scope(wgpu::ErrorFilter::Validation);
         let out = self.made(work).await;
@@ -287,7 +287,7 @@ impl Device {
 
     /// Does `work`, in a browser with an error where an object of it could not be made. Elsewhere each object
     /// says so by itself.
-    async fn made<T>(&self, work: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+    async fn made<T>(&self, work: Work<'_, T>) -> Result<T, EngineError> {
         if cfg!(target_family = "wasm") { self.telling(work).await } else { work.await }
     }
 

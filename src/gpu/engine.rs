@@ -26,7 +26,7 @@ use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
 use crate::pool;
 use crate::schedule::Timeline;
-use crate::wait::wait_for;
+use crate::wait::{Work, wait_for};
 
 /// The GPU engine. A clone is the same device.
 #[derive(Clone, Debug)]
@@ -72,8 +72,9 @@ impl Gpu {
     ///
     /// # Errors
     /// As [`Gpu::new`].
-    pub async fn new_async(choice: Choice) -> Result<Self, EngineError> {
-        Ok(Self::of(Device::open(choice, None).await?))
+    pub fn new_async(choice: Choice) -> impl Future<Output = Result<Self, EngineError>> {
+        let opened: Work<'static, Self> = Box::pin(async move { Ok(Self::of(Device::open(choice, None).await?)) });
+        opened
     }
 
     fn open(choice: Choice, name: Option<&str>) -> Result<Self, EngineError> {
@@ -180,7 +181,7 @@ impl Gpu {
     /// # Errors
     /// A twist that is not finite, or a device that fails.
     pub fn coulomb(&self, patches: &[Patch], rule: Rule, twists: &[Twist]) -> Result<Vec<Vec<Wrench>>, EngineError> {
-        wait_for(self.core.device.watch(self.core.surfaces().coulomb(patches, rule, twists)))
+        wait_for(self.core.device.watch(Box::pin(self.core.surfaces().coulomb(patches, rule, twists))))
     }
 
     /// The tables of many patches with resolution `n_ls`, to 1e-5 of the largest of [`Table::new`]; of
@@ -199,56 +200,73 @@ impl Gpu {
     ///
     /// # Errors
     /// As [`Gpu::tables`].
-    pub async fn tables_async(&self, patches: &[Patch], rule: Rule, n_ls: usize) -> Result<Vec<Table>, EngineError> {
-        self.core.device.watch(self.core.surfaces().tables(patches, rule, n_ls)).await
+    pub fn tables_async<'a>(
+        &'a self,
+        patches: &'a [Patch],
+        rule: Rule,
+        n_ls: usize,
+    ) -> impl Future<Output = Result<Vec<Table>, EngineError>> + 'a {
+        let tables: Work<'a, _> = Box::pin(self.core.surfaces().tables(patches, rule, n_ls));
+        let watched: Work<'a, _> = Box::pin(self.core.device.watch(tables));
+        watched
     }
 
     /// [`Engine::batch`], for programs in a browser, where no thread may wait.
     ///
     /// # Errors
     /// As [`Engine::batch`].
-    pub async fn batch_async(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
-        let first = Batch::copied(&contacts, stepping)?;
-        let of = &contacts[..];
-        let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
-        let made = self.core.device.watch(async {
-            let mut groups = Vec::new();
-            for group in self.groups(of, stepping, StopWhen::NEVER, prepare)? {
-                groups.push(Live::new(group()?, of).await?);
-            }
-            Ok(GpuBatch::new(&self.core, groups, of.len()))
+    pub fn batch_async(
+        &self,
+        contacts: Vec<Contact>,
+        stepping: Stepping,
+    ) -> impl Future<Output = Result<Batch, EngineError>> {
+        let made: Work<'_, _> = Box::pin(async move {
+            let first = Batch::copied(&contacts, stepping)?;
+            let of = &contacts[..];
+            let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
+            let groups = self.core.device.watch(Box::pin(async {
+                let mut groups = Vec::new();
+                for group in self.groups(of, stepping, StopWhen::NEVER, prepare)? {
+                    groups.push(Live::new(group()?, of).await?);
+                }
+                Ok(groups)
+            }));
+            let stepper = Box::new(GpuBatch::new(&self.core, groups.await?, of.len()));
+            Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
         });
-        let stepper = Box::new(made.await?);
-        Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
+        made
     }
 
     /// [`Engine::rollout`], for programs in a browser, where no thread may wait.
     ///
     /// # Errors
     /// As [`Engine::rollout`].
-    pub async fn rollout_async(
-        &self,
-        contacts: &[Contact],
-        plan: &Plan,
-        progress: &Progress<'_>,
-    ) -> Result<Trajectories, EngineError> {
-        validate(contacts, plan)?;
-        let mut out = Trajectories::for_plan(contacts.len(), plan)?;
-        let prepare = |contact: &Contact| {
-            let timeline = contact.timeline(&plan.samples);
-            let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
-            (timeline, active)
-        };
-        let stepped = self.core.device.watch(async {
-            // A group is a batch that is recorded and dropped.
-            for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
-                let mut live = Live::new(group()?, contacts).await?;
-                live.record(contacts, progress, &mut out).await?;
-            }
-            Ok(())
+    pub fn rollout_async<'a>(
+        &'a self,
+        contacts: &'a [Contact],
+        plan: &'a Plan,
+        progress: &'a Progress<'_>,
+    ) -> impl Future<Output = Result<Trajectories, EngineError>> + 'a {
+        let stepped: Work<'a, _> = Box::pin(async move {
+            validate(contacts, plan)?;
+            let mut out = Trajectories::for_plan(contacts.len(), plan)?;
+            let prepare = |contact: &Contact| {
+                let timeline = contact.timeline(&plan.samples);
+                let active = if contact.model.is_grid() { contact.active_cells(&timeline) } else { Vec::new() };
+                (timeline, active)
+            };
+            let recorded = self.core.device.watch(Box::pin(async {
+                // A group is a batch that is recorded and dropped.
+                for group in self.groups(contacts, plan.stepping(), plan.stop_when, prepare)? {
+                    let mut live = Live::new(group()?, contacts).await?;
+                    live.record(contacts, progress, &mut out).await?;
+                }
+                Ok(())
+            }));
+            recorded.await?;
+            Ok(out)
         });
-        stepped.await?;
-        Ok(out)
+        stepped
     }
 
     pub(super) fn device(&self) -> &Device {

@@ -52,10 +52,10 @@ impl Gpu {
         constants: &[(&str, f64)],
     ) -> Result<Kernel, EngineError> {
         let device = self.device();
-        wait_for(device.watch(async {
+        wait_for(device.watch(Box::pin(async {
             let pipeline = Pipeline::new(device, &device.edited(text), main, bindings, constants)?;
             Ok(Kernel { pipeline, bindings: bindings.to_vec() })
-        }))
+        })))
     }
 
     /// Runs a kernel, and returns the first `count` elements of one of its buffers.
@@ -69,7 +69,7 @@ impl Gpu {
         count: usize,
     ) -> Result<Vec<T>, EngineError> {
         let device = self.device();
-        wait_for(device.watch(async {
+        wait_for(device.watch(Box::pin(async {
             let mut buffers = Vec::with_capacity(dispatch.contents.len());
             for (contents, access) in dispatch.contents.iter().zip(&kernel.bindings) {
                 let usage = match access {
@@ -98,7 +98,7 @@ impl Gpu {
             staging.copy(&mut encoder, &buffers[dispatch.read]);
             let copied = device.queue.submit([encoder.finish()]);
             staging.read(device, count, copied).await
-        }))
+        })))
     }
 
     /// Largest size \[byte\] of a buffer of [`Gpu::run_kernel`].
