@@ -316,6 +316,33 @@ fn overlaps_are_parted_and_are_no_energy() {
     assert!(refused.contains("contacts[0].bodies") && refused.contains("overlap by 2.000e-2 m"), "{refused}");
 }
 
+/// A ball at rest on a wall, that another ball is pressed against, does not enter the wall, whatever gap of
+/// rounding there is.
+#[test]
+fn a_body_that_is_pushed_at_rest_keeps_its_contacts() {
+    for k in 0..100u64 {
+        let draw = Draw::new(4109, k);
+        let of = |name: &str| uniform(draw, name, -2.0, 2.0);
+        let turn = UnitQuaternion::from_scaled_axis(Vector3::new(of("u"), of("v"), of("w")));
+        let normal = turn * Vector3::z();
+        let mut world = World::new(8);
+        world.gravity = [0.0; 3];
+        let wall = State { pose: nalgebra::Isometry3::from_parts(Vector3::zeros().into(), turn), ..State::default() };
+        world.add(WorldBody::prescribed(WorldShape::Plane), wall);
+        for (place, force) in [(0.05, 0.0), (0.15, 3.0)] {
+            let [x, y, z] = (place * normal).into();
+            let body = world.add(WorldBody::solid(0.1, WorldShape::Sphere(0.05)), State::at(x, y, z));
+            world.pairs.push(Pair { bodies: [body - 1, body], mu: 0.0 });
+            world.set_load(body, (-force * normal).into(), [0.0; 3]);
+        }
+        let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+        worlds.advance(0.02).unwrap();
+        for state in &worlds.world(0).states()[1..] {
+            assert!(state.velocity.norm() < 1e-9, "{k}: {:e} m/s", state.velocity.norm());
+        }
+    }
+}
+
 /// More contacts than any engine took before: nine boxes on a table, a tower of twelve, 33 balls, and boxes
 /// thrown into a corner.
 #[test]

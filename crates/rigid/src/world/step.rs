@@ -126,7 +126,8 @@ impl World {
         let radii: Vec<f64> = self.bodies.iter().map(|body| body.shape.radius()).collect();
         let fastest: Vec<f64> = free.iter().zip(&radii).map(|([v, w], r)| v.norm() + w.norm() * r).collect();
         for (index, Pair { bodies, .. }) in self.pairs.iter().enumerate() {
-            let reach = REACH * h * (fastest[bodies[0]] + fastest[bodies[1]]);
+            // Bodies that touch at rest stay together, whatever a third one does to them.
+            let reach = REACH * h * (fastest[bodies[0]] + fastest[bodies[1]]) + self.touching(index);
             let [a, b] = bodies.map(|i| (&self.bodies[i].shape, &self.states[i].pose));
             if are_apart(a, b, bodies.map(|i| radii[i]), reach) {
                 continue;
