@@ -11,22 +11,25 @@
 //!    its modes give a solution: [`convex`].
 //! 3. Of the impulses with the motion that was found, those with the least sum of squares: [`forces`].
 
-mod banded;
 mod convex;
 mod forces;
 mod modes;
 mod polygon;
+mod sparse;
 
 use nalgebra::{Matrix3, Matrix3x6, Vector3, Vector6};
 
-use banded::Banded;
 pub(crate) use polygon::{Mode, Polygon};
+use sparse::Sparse;
 
 /// Residual [-] that is sought.
 pub(crate) const TOLERANCE: f64 = 1e-11;
 /// Residual, in multiples of the one that is sought, that is accepted where no smaller one is found: contacts
 /// that nearly slide, nearly close or nearly turn to another direction have many modes to the tolerance.
 pub(crate) const ACCEPTED: f64 = 1e3;
+
+/// Impulses [-] that are none.
+const NONE: f64 = 1e-10;
 
 /// A contact between two bodies of an island.
 pub(crate) struct Link {
@@ -61,13 +64,10 @@ pub(crate) struct Island<'a> {
     impulse: Vec<f64>,
     speed: f64,
     bodies: usize,
-    /// Bodies that touch are at most so many places apart.
-    reach: usize,
     /// Residual [-] of a solution; velocities below half of it are none.
     tolerance: f64,
     polygon: &'a Polygon,
-    system: Banded,
-    right: Vec<f64>,
+    system: Sparse,
 }
 
 /// A motion with the impulses that go with it.
@@ -92,13 +92,10 @@ impl<'a> Island<'a> {
             link.jacobian.iter_mut().for_each(|j| *j /= *s);
             link.b /= speed * s;
         }
-        let apart = |link: &Link| match link.bodies {
-            [Some(a), Some(b)] => a.abs_diff(b),
-            _ => 0,
-        };
-        let reach = 6 * (links.iter().map(apart).max().unwrap_or(0) + 1) - 1;
+        let pair = |link: &Link| Some([link.bodies[0]?, link.bodies[1]?]);
+        let system = Sparse::new(bodies, links.iter().filter_map(pair));
         let impulse = sizes.iter().map(|s| speed / s).collect();
-        Self { links, impulse, speed, bodies, reach, tolerance, polygon, system: Banded::default(), right: Vec::new() }
+        Self { links, impulse, speed, bodies, tolerance, polygon, system }
     }
 
     /// The solution, or the best that was found.
@@ -125,7 +122,15 @@ impl<'a> Island<'a> {
 
     /// Finds the impulses of a motion, and keeps it if it is better than what there is.
     fn take(&mut self, x: Vec<Vector6<f64>>, best: &mut Option<(f64, Motion)>) {
-        let (p, modes) = self.least_forces(&x, 0.5 * self.tolerance);
+        let closing = self.links.iter().map(|link| -self.velocity(link, &x).x).fold(0.0, f64::max);
+        if closing > ACCEPTED * self.tolerance && best.is_some() {
+            return; // The residual is at least that, whatever the impulses.
+        }
+        let (p, mut modes) = self.least_forces(&x, 0.5 * self.tolerance);
+        // Whether there is no impulse or one of rounding must not matter to the step after.
+        for (mode, _) in modes.iter_mut().zip(&p).filter(|(_, p)| p.x <= NONE) {
+            *mode = Mode::Separate;
+        }
         let residual = self.residual(&x, &p);
         if residual.is_finite() && best.as_ref().is_none_or(|(least, _)| residual < *least) {
             *best = Some((residual, Motion { x, p, modes }));
@@ -163,10 +168,7 @@ impl<'a> Island<'a> {
 
     /// Makes and factorises the system `diagonal + G' D G`, with `D` of each contact.
     fn factorise(&mut self, diagonal: f64, d: impl Fn(usize, &Link) -> Matrix3<f64>) -> bool {
-        self.system.set_identity(6 * self.bodies, self.reach);
-        for k in 0..6 * self.bodies {
-            self.system.add(k, k, diagonal - 1.0);
-        }
+        self.system.set_diagonal(diagonal);
         for (i, link) in self.links.iter().enumerate() {
             let d = d(i, link);
             if d == Matrix3::zeros() {
@@ -177,12 +179,7 @@ impl<'a> Island<'a> {
                 let left = jacobian.transpose() * d;
                 for (other, right) in link.bodies.iter().zip(&link.jacobian) {
                     let Some(other) = other else { continue };
-                    let block = left * right;
-                    for r in 0..6 {
-                        for c in 0..6 {
-                            self.system.add(6 * body + r, 6 * other + c, block[(r, c)]);
-                        }
-                    }
+                    self.system.add(*body, *other, &(left * right));
                 }
             }
         }
@@ -190,11 +187,10 @@ impl<'a> Island<'a> {
     }
 
     /// Solves the system that was factorised.
-    fn solved(&mut self, right: &[Vector6<f64>]) -> Vec<Vector6<f64>> {
-        self.right.clear();
-        self.right.extend(right.iter().flat_map(|v| v.iter()));
-        self.system.solve(&mut self.right);
-        self.right.chunks_exact(6).map(Vector6::from_column_slice).collect()
+    fn solved(&self, right: &[Vector6<f64>]) -> Vec<Vector6<f64>> {
+        let mut out = right.to_vec();
+        self.system.solve(&mut out);
+        out
     }
 
     /// How far a motion with impulses is from a solution [-]: the largest of the complementarity that is

@@ -9,7 +9,7 @@
 
 use nalgebra::{Vector3, Vector6};
 
-use super::{ACCEPTED, Island, Mode, Motion};
+use super::{ACCEPTED, Island, Link, Mode, Motion};
 
 /// Compliance of a contact [-]: of the method of multipliers, which takes it back.
 const COMPLIANCE: f64 = 1e-7;
@@ -28,6 +28,9 @@ const MOST_FORESEEN: f64 = 1e4;
 const APART: usize = 3;
 /// Most Newton steps of an inner problem.
 const MOST_STEPS: usize = 60;
+/// Most shares of a step that are tried, and the shortest share that is worth another step.
+const MOST_TRIALS: usize = 30;
+const SHORTEST: f64 = 1e-8;
 
 impl Island<'_> {
     /// Solves convex problems until one gives a solution.
@@ -35,16 +38,17 @@ impl Island<'_> {
         let n = self.links.len();
         let (mut x, mut p) = (vec![Vector6::zeros(); self.bodies], vec![Vector3::zeros(); n]);
         let mut lift = vec![0.0; n];
-        let mut tried: Vec<Mode> = Vec::new();
+        let (mut modes, mut tried): (Option<Vec<Mode>>, Vec<Mode>) = (None, Vec::new());
         let (mut change, mut foreseen) = (f64::INFINITY, 0);
         for round in 0..MOST_ROUNDS {
             let (old_lift, old) = (lift.clone(), p.clone());
-            let modes = self.minimise(&lift, &mut x, &mut p);
+            let found = self.minimise(&lift, &mut x, &mut p, modes.as_deref());
             self.take_near(&x, &p, best);
-            if modes != tried && (round < TRIED || round % TRIED == 0) {
-                self.by_modes(modes.clone(), &p, best);
-                tried = modes;
+            if found != tried && (round < TRIED || round % TRIED == 0) {
+                self.by_modes(found.clone(), &p, best);
+                tried.clone_from(&found);
             }
+            modes = Some(found);
             let enough = best.as_ref().is_some_and(|(residual, _)| *residual <= ACCEPTED * self.tolerance);
             if self.is_solved(best) || round >= FEW_ROUNDS && enough {
                 return;
@@ -88,48 +92,101 @@ impl Island<'_> {
 
     /// One step of the method of multipliers from the impulses `p`, which become those of the next: the
     /// minimum of `1/2 |x|^2 + e/2 sum |p(x)|^2` with `p(x)` the impulse of the cone nearest to
-    /// `p - (u + lift n) / e`.
-    fn minimise(&mut self, lift: &[f64], x: &mut [Vector6<f64>], p: &mut [Vector3<f64>]) -> Vec<Mode> {
+    /// `p - (u + lift n) / e`. `before` are the modes of a problem that is nearly the same.
+    fn minimise(
+        &mut self,
+        lift: &[f64],
+        x: &mut [Vector6<f64>],
+        p: &mut [Vector3<f64>],
+        before: Option<&[Mode]>,
+    ) -> Vec<Mode> {
         let from = p.to_vec();
+        if let Some(before) = before {
+            self.start_with(before, lift, &from, x);
+        }
         let mut modes = vec![Mode::Separate; self.links.len()];
         let mut slope = self.slope(lift, &from, x, p, &mut modes);
         for _ in 0..MOST_STEPS {
             let size = slope.iter().map(Vector6::amax).fold(0.0, f64::max);
-            if !(size > 1e-15) {
-                break;
-            }
-            let polygon = self.polygon;
-            let chosen = modes.clone();
-            if !self.factorise(1.0, |i, link| polygon.projector(link.mu, chosen[i]) / COMPLIANCE) {
+            if !(size > 1e-15) || !self.factorise_convex(&modes) {
                 break;
             }
             let step = self.solved(&slope);
-            // The slope along the step grows; its zero is sought between none of it and all of it.
-            let (mut low, mut high, mut t) = (0.0, 1.0, 1.0);
-            let first: f64 = slope.iter().zip(&step).map(|(s, d)| s.dot(d)).sum();
-            let origin = x.to_vec();
-            for _ in 0..30 {
-                x.iter_mut().zip(origin.iter().zip(&step)).for_each(|(x, (o, d))| *x = o - t * d);
-                slope = self.slope(lift, &from, x, p, &mut modes);
-                let now: f64 = slope.iter().zip(&step).map(|(s, d)| s.dot(d)).sum();
-                if now >= -0.1 * first {
-                    if now <= 0.5 * first || high - low < 1e-9 {
-                        break;
-                    }
-                    if t == 1.0 {
-                        break;
-                    }
-                    low = t;
-                } else {
-                    high = t;
-                }
-                t = 0.5 * (low + high);
-            }
-            if t == 1.0 && modes == chosen {
+            let share = self.share_of_step(lift, &from, x, &step);
+            x.iter_mut().zip(&step).for_each(|(x, d)| *x -= share * d);
+            let chosen = modes.clone();
+            slope = self.slope(lift, &from, x, p, &mut modes);
+            // The rest of a step that goes no further is rounding.
+            if share == 1.0 && modes == chosen || share < SHORTEST {
                 break;
             }
         }
         modes
+    }
+
+    /// Factorises the second derivative of what is minimised, with these modes.
+    fn factorise_convex(&mut self, modes: &[Mode]) -> bool {
+        let polygon = self.polygon;
+        self.factorise(1.0, |i, link| polygon.projector(link.mu, modes[i]) / COMPLIANCE)
+    }
+
+    /// The minimum with these modes, wherever impulses lie on what a mode spans.
+    fn start_with(&mut self, modes: &[Mode], lift: &[f64], from: &[Vector3<f64>], x: &mut [Vector6<f64>]) {
+        if !self.factorise_convex(modes) {
+            return;
+        }
+        let impulse = |(i, link): (usize, &Link)| {
+            self.polygon.projector(link.mu, modes[i]) * self.impulse_asked(i, lift[i], from[i], x)
+        };
+        let p: Vec<_> = self.links.iter().enumerate().map(impulse).collect();
+        let slope: Vec<_> = self.gathered(&p).iter().zip(&*x).map(|(g, x)| x - g).collect();
+        let step = self.solved(&slope);
+        x.iter_mut().zip(&step).for_each(|(x, d)| *x -= d);
+    }
+
+    /// `p - (u + lift n) / e` of a contact.
+    fn impulse_asked(&self, i: usize, lift: f64, from: Vector3<f64>, x: &[Vector6<f64>]) -> Vector3<f64> {
+        from - (self.velocity(&self.links[i], x) + lift * Vector3::x()) / COMPLIANCE
+    }
+
+    /// The share of a step from `x`, along which the slope falls, at which it is zero; all of it if it is
+    /// hardly negative at its end.
+    fn share_of_step(&self, lift: &[f64], from: &[Vector3<f64>], x: &[Vector6<f64>], step: &[Vector6<f64>]) -> f64 {
+        let along = |(i, link): (usize, &Link)| {
+            (self.impulse_asked(i, lift[i], from[i], x), (self.velocity(link, step) - link.b) / COMPLIANCE)
+        };
+        let along: Vec<_> = self.links.iter().enumerate().map(along).collect();
+        let own: f64 = x.iter().zip(step).map(|(x, d)| x.dot(d)).sum();
+        let square: f64 = step.iter().map(Vector6::norm_squared).sum();
+        // The slope and its derivative.
+        let at = |share: f64| {
+            let (mut slope, mut change) = (own - share * square, -square);
+            for (link, (q, dq)) in self.links.iter().zip(&along) {
+                let (p, mode) = self.polygon.nearest(link.mu, q + share * dq);
+                slope -= COMPLIANCE * p.dot(dq);
+                change -= COMPLIANCE * self.polygon.square_on(link.mu, mode, *dq);
+            }
+            (slope, change)
+        };
+        let (first, _) = at(0.0);
+        let (mut low, mut high, mut share) = (0.0, 1.0, 1.0);
+        for _ in 0..MOST_TRIALS {
+            let (slope, change) = at(share);
+            if share == 1.0 && slope >= -0.1 * first || slope.abs() <= 0.01 * first || high - low < 1e-9 {
+                break;
+            }
+            if slope > 0.0 {
+                low = share;
+            } else {
+                high = share;
+            }
+            // The slope is linear piece by piece.
+            share -= slope / change;
+            if !(share > low && share < high) {
+                share = 0.5 * (low + high);
+            }
+        }
+        share
     }
 
     /// The derivative of what is minimised, with the impulses and modes at `x`.
@@ -142,8 +199,7 @@ impl Island<'_> {
         modes: &mut [Mode],
     ) -> Vec<Vector6<f64>> {
         for (i, link) in self.links.iter().enumerate() {
-            let u = self.velocity(link, x) + Vector3::new(lift[i], 0.0, 0.0);
-            (p[i], modes[i]) = self.polygon.nearest(link.mu, from[i] - u / COMPLIANCE);
+            (p[i], modes[i]) = self.polygon.nearest(link.mu, self.impulse_asked(i, lift[i], from[i], x));
         }
         self.gathered(p).iter().zip(x).map(|(g, x)| x - g).collect()
     }

@@ -11,6 +11,8 @@ const REGULAR: f64 = 1e-10;
 const MOST_STEPS: usize = 60;
 /// Momentum that may be missing [-].
 const CLOSE: f64 = 1e-14;
+/// Momentum that is rounding [-].
+const ROUNDING: f64 = 1e-15;
 
 impl Island<'_> {
     /// What each contact does in a motion, `s` being its speed of sliding: where it separates it has no
@@ -59,7 +61,8 @@ impl Island<'_> {
         let mut p = vec![Vector3::zeros(); self.links.len()];
         let mut last = y.clone();
         let mut missing: Vec<Vector6<f64>> = x.to_vec();
-        let large = x.iter().map(Vector6::amax).fold(1e-300, f64::max);
+        let mut farthest = f64::INFINITY;
+        let large = largest(x).max(1e-300);
         for step in 0..MOST_STEPS {
             let chosen = modes.clone();
             let system = |i: usize, link: &super::Link| polygon.projector(link.mu, chosen[i]) * weights[i];
@@ -93,16 +96,19 @@ impl Island<'_> {
                 }
                 t = 0.5 * (low + high);
             }
-            if !(t == 1.0 && modes == chosen) {
+            // Contacts without impulse may change their modes from step to step by rounding.
+            if self.missing(x, &p).0 <= CLOSE * large {
+                return (p, modes);
+            }
+            if !(t == 1.0 && modes == chosen || largest(&missing) <= ROUNDING * large) {
                 continue;
             }
             // With these modes the problem is linear: what the regular part holds back is taken with the same
             // factors, as long as that helps.
             let mut before = f64::INFINITY;
             while modes == chosen {
-                let is = self.gathered(&p);
-                missing.iter_mut().zip(x.iter().zip(&is)).for_each(|(m, (x, is))| *m = x - is);
-                let far = missing.iter().map(Vector6::amax).fold(0.0, f64::max);
+                let far;
+                (far, missing) = self.missing(x, &p);
                 if !(far > CLOSE * large && far < 0.5 * before) {
                     return (p, modes);
                 }
@@ -116,9 +122,24 @@ impl Island<'_> {
                 }
             }
             last.clone_from(&y);
-            let is = self.gathered(&p);
-            missing.iter_mut().zip(x.iter().zip(&is)).for_each(|(m, (x, is))| *m = x - is);
+            let far;
+            (far, missing) = self.missing(x, &p);
+            // No impulses give this motion, if what is missing stays.
+            if !(far < 0.5 * farthest) {
+                break;
+            }
+            farthest = far;
         }
         (p, modes)
     }
+
+    /// The momentum `x - G' p`, and its largest element.
+    fn missing(&self, x: &[Vector6<f64>], p: &[Vector3<f64>]) -> (f64, Vec<Vector6<f64>>) {
+        let missing: Vec<_> = x.iter().zip(self.gathered(p)).map(|(x, is)| x - is).collect();
+        (largest(&missing), missing)
+    }
+}
+
+fn largest(of: &[Vector6<f64>]) -> f64 {
+    of.iter().map(Vector6::amax).fold(0.0, f64::max)
 }

@@ -57,9 +57,14 @@ impl Polygon {
 
     /// The two directions between which a vector lies: the first of them.
     pub(crate) fn sector(&self, t: [f64; 2]) -> usize {
-        let angle = t[1].atan2(t[0]).rem_euclid(std::f64::consts::TAU);
-        let step = std::f64::consts::TAU / self.count() as f64;
-        ((angle / step) as usize).min(self.count() - 1)
+        let mut found = (0, f64::NEG_INFINITY);
+        for (j, m) in self.middles.iter().enumerate() {
+            let along = m[0] * t[0] + m[1] * t[1];
+            if along > found.1 {
+                found = (j, along);
+            }
+        }
+        found.0
     }
 
     fn corner(&self, j: usize) -> [f64; 2] {
@@ -163,6 +168,24 @@ impl Polygon {
                 let slope = mu * self.cosine;
                 let n = Vector3::new(-slope, m[0], m[1]);
                 Matrix3::identity() - n * n.transpose() / (1.0 + slope * slope)
+            }
+        }
+    }
+
+    /// `|P q|^2`, with [`Polygon::projector`].
+    pub(crate) fn square_on(&self, mu: f64, mode: Mode, q: Vector3<f64>) -> f64 {
+        match mode {
+            Mode::Separate => 0.0,
+            Mode::Stick => q.norm_squared(),
+            Mode::Along(j) => {
+                let d = self.corner(j.into());
+                (q.x + mu * (d[0] * q.y + d[1] * q.z)).powi(2) / (1.0 + mu * mu)
+            }
+            Mode::Between(j) => {
+                let m = self.middles[usize::from(j)];
+                let slope = mu * self.cosine;
+                let along = m[0] * q.y + m[1] * q.z - slope * q.x;
+                q.norm_squared() - along * along / (1.0 + slope * slope)
             }
         }
     }

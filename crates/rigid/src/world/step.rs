@@ -377,7 +377,7 @@ impl Prepared {
             for (body, axes, turns, sign) in
                 [(f.bodies[0], &f.axes, &f.turns[0], -1.0), (f.bodies[1], &f.axes, &f.turns[1], 1.0)]
             {
-                let Some(place) = island.bodies.iter().position(|other| *other == body) else { continue };
+                let Ok(place) = island.bodies.binary_search(&body) else { continue };
                 let sum = |of: &[Vector3<f64>; 3]| sign * (of[0] * p[0] + of[1] * p[1] + of[2] * p[2]);
                 added[place][0] += self.masses[body].moved(sum(axes));
                 added[place][1] += self.masses[body].inertia * sum(turns);
@@ -413,7 +413,7 @@ impl Prepared {
         let mut bodies = [None; 2];
         let mut jacobian = [Matrix3x6::zeros(); 2];
         for (k, sign) in [(0, -1.0), (1, 1.0)] {
-            bodies[k] = island.bodies.iter().position(|other| *other == frame.bodies[k]);
+            bodies[k] = island.bodies.binary_search(&frame.bodies[k]).ok();
             let inverse = &self.masses[frame.bodies[k]];
             for r in 0..3 {
                 let (v, w) = (
