@@ -23,9 +23,12 @@ const CONTACTS: [usize; 11] = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_1
 const MOST_ON_SOFTWARE: usize = 4096;
 /// Contacts with a grid, or with a reduced bristle, that each thread of the CPU engine steps.
 const OF_A_THREAD: [usize; 2] = [16, 256];
-/// Time [s] of a call that is long enough to be reported.
+/// Time [s] of a call that is long enough for no longer one to be made.
 const LONG_ENOUGH: f64 = 0.5;
-/// Longest simulated time [s] of a call: the period of the normal force is 0.5 s.
+/// Least time [s] of a call that is reported. Clocks of browsers have ticks of 0.1 ms, of some 1 ms: a shorter
+/// call may take no time at all.
+const SHORTEST: f64 = 0.01;
+/// Longest simulated time [s] of a call that takes [`SHORTEST`]: the period of the normal force is 0.5 s.
 const LONGEST: f64 = 2.0;
 /// Steps of the first call.
 const FIRST_STEPS: f64 = 5.0;
@@ -204,7 +207,7 @@ enum On<'a> {
 }
 
 /// Steps of the contacts per second: of the longest of calls that become longer until `end`, or until one
-/// takes half a second.
+/// takes half a second; and after `end` until one takes [`SHORTEST`].
 async fn rate(on: On<'_>, contacts: Vec<Contact>, end: Instant) -> Result<Rate, EngineError> {
     let start = Instant::now();
     let count = contacts.len();
@@ -228,7 +231,7 @@ async fn rate(on: On<'_>, contacts: Vec<Contact>, end: Instant) -> Result<Rate, 
         let least = *least.get_or_insert(made + seconds);
         let next = GROWTH * simulated;
         let is_last = Instant::now() + Duration::from_secs_f64(GROWTH * seconds) >= end;
-        if is_last || seconds >= LONG_ENOUGH || next > LONGEST {
+        if seconds >= SHORTEST && (is_last || seconds >= LONG_ENOUGH || next > LONGEST) {
             let failed = batch.statuses_async().await?.iter().filter(|status| status.failure.is_some()).count();
             return Ok(Rate {
                 contacts: count,
@@ -252,4 +255,22 @@ async fn rate(on: On<'_>, contacts: Vec<Contact>, end: Instant) -> Result<Rate, 
 async fn totals(batch: &mut Batch) -> Result<[u64; 2], EngineError> {
     let statuses = batch.statuses_async().await?;
     Ok([statuses.iter().map(|s| s.steps).sum(), statuses.iter().map(|s| s.passes).sum()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A clock of a browser says of a few steps of one contact that they took no time: their rate was infinite,
+    /// and the file was none of JSON.
+    #[test]
+    fn a_call_that_is_reported_takes_longer_than_a_tick_of_any_clock() {
+        for reduced in [true, false] {
+            let work = Work { reduced, law: Law::ElastoPlastic, n: 5 };
+            let contacts = work.contacts(1).unwrap();
+            let found = pollster::block_on(rate(On::Cpu(Cpu::single()), contacts, Instant::now())).unwrap();
+            assert!(found.seconds >= SHORTEST, "{found:?}");
+            assert!(found.contact_steps_per_second.is_finite() && found.failed_contacts == 0, "{found:?}");
+        }
+    }
 }
