@@ -18,12 +18,18 @@ for (const law of ['lugre', 'dahl', 'viscoelasto-plastic', 'elasto-plastic']) {
     check(`${law}, ${model}, on the GPU`, right && all().every(Number.isFinite), [text(), said('status')]);
   }
 }
-// The device is measured in the least time.
+// The device is measured in the least time, by the clock of a browser that hides much of the time.
+const { performance } = view;
+const now = performance.now.bind(performance);
+performance.now = () => 16 * Math.floor(now() / 16);
 const file = JSON.parse(await view.bristle.measure([5], 0));
+delete performance.now;
 const { checks } = file.correctness;
 check('all parts are measured', file.parts.length === 5 && file.unfinished.length === 0 && file.parts.every(({ fault }) => fault === null), file);
 check('the GPU is right', checks.length >= 3 && checks.every(({ passed }) => passed), checks);
 check('steps are counted', file.throughput.length === 4 && file.throughput.every(({ gpu }) => gpu[0].contact_steps_per_second > 0), file);
+const rates = file.throughput.flatMap(({ gpu, cpu_f64, cpu_f32 }) => [...gpu, cpu_f64, cpu_f32]);
+check('rates are numbers', rates.every((rate) => rate.contact_steps_per_second > 0 && rate.seconds > 0), rates);
 check('results are shown', $('results').querySelectorAll('tr').length === 5 && said('measured') === 'That is all.', said('measured'));
 check('the file can be kept', !$('copy-file').disabled && !$('save-file').disabled, said('measured'));
 
