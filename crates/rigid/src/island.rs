@@ -9,11 +9,14 @@
 //! 2. Else a convex problem in which a contact that slides may lift off, whose motion is unique, and which
 //!    keeps bodies at rest wherever friction can. The lift is taken back round by round, until the motion or
 //!    its modes give a solution: [`convex`].
-//! 3. Of the impulses with the motion that was found, those with the least sum of squares: [`forces`].
+//! 3. Else a path from bodies that do not touch, on which contacts close and slide one after the other:
+//!    [`path`].
+//! 4. Of the impulses with the motion that was found, those with the least sum of squares: [`forces`].
 
 mod convex;
 mod forces;
 mod modes;
+mod path;
 mod polygon;
 mod sparse;
 
@@ -113,6 +116,9 @@ impl<'a> Island<'a> {
         if !self.is_solved(&best) {
             self.by_convex_problems(&mut best);
         }
+        if !self.is_accepted(&best) {
+            self.by_paths(&mut best);
+        }
         let (residual, motion) = best
             .unwrap_or_else(|| (f64::NAN, Motion { x: vec![Vector6::zeros(); self.bodies], p: none, modes: guessed }));
         let x = motion.x.iter().map(|x| x * self.speed).collect();
@@ -140,6 +146,11 @@ impl<'a> Island<'a> {
     /// Whether there is a solution to the promised residual.
     fn is_solved(&self, best: &Option<(f64, Motion)>) -> bool {
         best.as_ref().is_some_and(|(residual, _)| *residual <= self.tolerance)
+    }
+
+    /// Whether there is a solution to the residual that is accepted where no smaller one is found.
+    fn is_accepted(&self, best: &Option<(f64, Motion)>) -> bool {
+        best.as_ref().is_some_and(|(residual, _)| *residual <= ACCEPTED * self.tolerance)
     }
 
     /// Contact velocity of a link.

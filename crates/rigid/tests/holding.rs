@@ -208,6 +208,17 @@ fn forces_that_are_not_unique_are_those_of_least_norm() {
     }
 }
 
+/// A table with two walls at this distance [m] from its origin.
+fn in_a_corner(distance: f64) -> World {
+    let mut world = on_table();
+    for direction in [Vector3::x(), Vector3::y()] {
+        let mut wall = State { pose: nalgebra::Isometry3::from(-distance * direction), ..State::default() };
+        wall.pose.rotation = UnitQuaternion::rotation_between(&Vector3::z(), &direction).unwrap();
+        world.add(WorldBody::prescribed(WorldShape::Plane), wall);
+    }
+    world
+}
+
 /// Boxes, balls and tripods that are thrown into a corner.
 fn thrown(k: u64, bodies: usize) -> World {
     thrown_of(k, bodies, |i| i % 4)
@@ -217,12 +228,7 @@ fn thrown(k: u64, bodies: usize) -> World {
 fn thrown_of(k: u64, bodies: usize, kind: impl Fn(usize) -> usize) -> World {
     let draw = Draw::new(4105, k);
     let of = |name: &str, i: usize, low: f64, high: f64| uniform(draw, &format!("{name} {i}"), low, high);
-    let mut world = on_table();
-    for direction in [Vector3::x(), Vector3::y()] {
-        let mut wall = State { pose: nalgebra::Isometry3::from(-0.3 * direction), ..State::default() };
-        wall.pose.rotation = UnitQuaternion::rotation_between(&Vector3::z(), &direction).unwrap();
-        world.add(WorldBody::prescribed(WorldShape::Plane), wall);
-    }
+    let mut world = in_a_corner(0.3);
     for i in 0..bodies {
         let shape = match kind(i) {
             0 | 1 => WorldShape::Box(["a", "b", "c"].map(|side| of(side, i, 0.02, 0.045))),
@@ -374,13 +380,30 @@ fn large_worlds_go_on() {
     assert!(most[0] == 36 && most[1] == 48 && most[2] >= 33 && most[3] > 32, "{most:?}");
 }
 
+/// Thirty equal boxes with the same friction everywhere, which are thrown into a corner.
+fn equal_boxes(k: u64) -> World {
+    let draw = Draw::new(52, k);
+    let mut world = in_a_corner(0.13);
+    for i in 0..30 {
+        let of = |name: &str| uniform(draw, &format!("{name} {i}"), -1.0, 1.0);
+        let at = [i % 4, i / 4 % 4, i / 16].map(|n| 0.13 * n as f64);
+        let mut state = State::at(at[0] + 0.0026 * of("x"), at[1] + 0.0026 * of("y"), at[2] + 0.078);
+        state.pose.rotation = UnitQuaternion::from_scaled_axis(3.0 * Vector3::new(of("u"), of("v"), of("w")));
+        state.velocity = Vector3::new(-1.0 + 0.2 * of("vx"), -1.0 + 0.2 * of("vy"), 0.0);
+        let body = world.add(WorldBody::solid(0.1, WorldShape::Box([0.03, 0.04, 0.03])), state);
+        (0..body).for_each(|a| world.pairs.push(Pair { bodies: [a, body], mu: 0.4 }));
+    }
+    world
+}
+
 /// Thirty boxes thrown into a corner come to lie on each other with more than a hundred contacts, and their
-/// energy does not rise.
+/// energy does not rise: boxes of many sizes and frictions, and equal ones, which lock in many ways.
 #[test]
 fn heaps_of_boxes_go_on() {
-    let mut worlds = Worlds::new((0..2).map(|k| thrown_of(k, 30, |_| 0)).collect(), 2e-3, Method::Double).unwrap();
+    let heaps = (0..2).map(|k| thrown_of(k, 30, |_| 0)).chain([equal_boxes(0)]);
+    let mut worlds = Worlds::new(heaps.collect(), 2e-3, Method::Double).unwrap();
     let first: Vec<f64> = worlds.worlds().iter().map(World::energy).collect();
-    let (mut before, mut most) = (first.clone(), [0; 2]);
+    let (mut before, mut most) = (first.clone(), [0; 3]);
     for _ in 0..300 {
         worlds.advance(2e-3).unwrap();
         for (k, world) in worlds.worlds().iter().enumerate() {

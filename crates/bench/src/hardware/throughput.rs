@@ -25,8 +25,8 @@ const MOST_ON_SOFTWARE: usize = 4096;
 const OF_A_THREAD: [usize; 2] = [16, 256];
 /// Time [s] of a call that is long enough for no longer one to be made.
 const LONG_ENOUGH: f64 = 0.5;
-/// Least time [s] of a call that is reported. Clocks of browsers have ticks of 0.1 ms, of some 1 ms: a shorter
-/// call may take no time at all.
+/// Least time [s] of a call that is reported. Clocks of browsers have ticks of 0.1 ms, of some 1 ms: a
+/// shorter call may take no time at all.
 const SHORTEST: f64 = 0.01;
 /// Longest simulated time [s] of a call that takes [`SHORTEST`]: the period of the normal force is 0.5 s.
 const LONGEST: f64 = 2.0;
@@ -261,8 +261,8 @@ async fn totals(batch: &mut Batch) -> Result<[u64; 2], EngineError> {
 mod tests {
     use super::*;
 
-    /// A clock of a browser says of a few steps of one contact that they took no time: their rate was infinite,
-    /// and the file was none of JSON.
+    /// A clock of a browser says of a few steps of one contact that they took no time: their rate was
+    /// infinite, and the file was none of JSON.
     #[test]
     fn a_call_that_is_reported_takes_longer_than_a_tick_of_any_clock() {
         for reduced in [true, false] {

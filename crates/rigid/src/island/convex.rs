@@ -13,8 +13,11 @@ use super::{ACCEPTED, Island, Link, Mode, Motion};
 
 /// Compliance of a contact [-]: of the method of multipliers, which takes it back.
 const COMPLIANCE: f64 = 1e-7;
-/// Most convex problems of one step, and those after which a larger residual is enough.
+/// Most convex problems of one step, those of an island of many contacts, for which a path is faster, and
+/// those after which a larger residual is enough.
 const MOST_ROUNDS: usize = 120;
+const ROUNDS_OF_MANY: usize = 12;
+const MANY: usize = 32;
 const FEW_ROUNDS: usize = 8;
 /// After so many rounds the modes are tried in one round of so many.
 const TRIED: usize = 4;
@@ -40,7 +43,7 @@ impl Island<'_> {
         let mut lift = vec![0.0; n];
         let (mut modes, mut tried): (Option<Vec<Mode>>, Vec<Mode>) = (None, Vec::new());
         let (mut change, mut foreseen) = (f64::INFINITY, 0);
-        for round in 0..MOST_ROUNDS {
+        for round in 0..if n > MANY { ROUNDS_OF_MANY } else { MOST_ROUNDS } {
             let (old_lift, old) = (lift.clone(), p.clone());
             let found = self.minimise(&lift, &mut x, &mut p, modes.as_deref());
             self.take_near(&x, &p, best);
@@ -49,8 +52,7 @@ impl Island<'_> {
                 tried.clone_from(&found);
             }
             modes = Some(found);
-            let enough = best.as_ref().is_some_and(|(residual, _)| *residual <= ACCEPTED * self.tolerance);
-            if self.is_solved(best) || round >= FEW_ROUNDS && enough {
+            if self.is_solved(best) || round >= FEW_ROUNDS && self.is_accepted(best) {
                 return;
             }
             let mut now = 0.0f64;
@@ -76,7 +78,7 @@ impl Island<'_> {
 
     /// Keeps a motion and its impulses if they are a solution to the residual that is accepted; instead of
     /// its impulses those of least norm, if these are one, too.
-    fn take_near(&mut self, x: &[Vector6<f64>], p: &[Vector3<f64>], best: &mut Option<(f64, Motion)>) {
+    pub(super) fn take_near(&mut self, x: &[Vector6<f64>], p: &[Vector3<f64>], best: &mut Option<(f64, Motion)>) {
         let residual = self.residual(x, p);
         if !(residual <= ACCEPTED * self.tolerance) || best.as_ref().is_some_and(|(least, _)| *least <= residual) {
             return;

@@ -127,6 +127,38 @@ impl Polygon {
         }
     }
 
+    /// Visits the borders of those `q` of which [`Polygon::nearest_friction`] makes `mode`: each as a vector
+    /// whose product with `q` is >= 0 inside, and the mode that is behind it at `q`.
+    pub(crate) fn borders(&self, mu: f64, mode: Mode, q: Vector3<f64>, mut visit: impl FnMut(Vector3<f64>, Mode)) {
+        let n = self.count();
+        let (slope, width) = (mu * self.cosine, mu * (1.0 - self.cosine * self.cosine).sqrt());
+        let of = |normal: f64, sign: f64, t: [f64; 2]| Vector3::new(normal, sign * t[0], sign * t[1]);
+        match mode {
+            Mode::Separate => {
+                let along = |j: usize| self.corners[j][0] * q.y + self.corners[j][1] * q.z;
+                let first = (1..n).fold(0, |best, j| if along(j) > along(best) { j } else { best });
+                visit(-Vector3::x(), Mode::Along(if mu > 0.0 { first as u8 } else { 0 }));
+            }
+            Mode::Stick => {
+                self.middles.iter().enumerate().for_each(|(j, m)| visit(of(slope, -1.0, *m), Mode::Between(j as u8)));
+            }
+            Mode::Along(j) => {
+                visit(Vector3::x(), Mode::Separate);
+                if mu > 0.0 {
+                    let (next, last) = (usize::from(j), (usize::from(j) + n - 1) % n);
+                    visit(of(-width, -1.0, self.sides[next]), Mode::Between(j));
+                    visit(of(-width, 1.0, self.sides[last]), Mode::Between(last as u8));
+                }
+            }
+            Mode::Between(j) => {
+                let k = usize::from(j);
+                visit(of(-slope, 1.0, self.middles[k]), Mode::Stick);
+                visit(of(width, 1.0, self.sides[k]), Mode::Along(j));
+                visit(of(width, -1.0, self.sides[k]), Mode::Along(((k + 1) % n) as u8));
+            }
+        }
+    }
+
     /// The impulse nearest to `q` of those that lie on this part of the cone or on its border; for
     /// [`Mode::Stick`] that is the whole cone.
     pub(crate) fn nearest_on(&self, mu: f64, part: Mode, q: Vector3<f64>) -> (Vector3<f64>, Mode) {
