@@ -97,11 +97,12 @@ fn unpacked(cache: &Path) -> Result<PathBuf, String> {
     })?;
     eprintln!("xtask: gets {} into {}, which installs nothing", packages.join(" "), kept.display());
     let io = |e: std::io::Error| format!("{}: {e}", cache.display());
-    let parts = cache.join(format!("rustc-web.{}", std::process::id()));
-    fs::create_dir_all(&parts).map_err(io)?;
-    said(Command::new("apt-get").arg("download").args(&packages).current_dir(&parts))?;
-    let whole = parts.join("whole");
-    for entry in fs::read_dir(&parts).map_err(io)? {
+    fs::create_dir_all(cache).map_err(io)?;
+    // It goes with what it holds, also if the packages cannot be had.
+    let parts = tempfile::Builder::new().prefix("rustc-web.").tempdir_in(cache).map_err(io)?;
+    said(Command::new("apt-get").arg("download").args(&packages).current_dir(parts.path()))?;
+    let whole = parts.path().join("whole");
+    for entry in fs::read_dir(parts.path()).map_err(io)? {
         let path = entry.map_err(io)?.path();
         if path.extension().is_some_and(|extension| extension == "deb") {
             said(Command::new("dpkg").args([OsString::from("-x"), path.into(), whole.clone().into()]))?;
@@ -111,7 +112,7 @@ fn unpacked(cache: &Path) -> Result<PathBuf, String> {
     if fs::rename(&whole, &kept).is_err() && !kept.is_dir() {
         return Err(format!("{}: cannot be made", kept.display()));
     }
-    fs::remove_dir_all(&parts).map_err(io)?;
+    parts.close().map_err(io)?;
     Ok(kept)
 }
 
