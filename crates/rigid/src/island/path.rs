@@ -6,7 +6,7 @@
 //! `t c` added to `b`, `c` along the normals, all contacts separate if `t` is large. The path on which `t`
 //! then falls to zero goes on from piece to piece; on some `t` grows. That is Lemke's method with three
 //! numbers a contact and the sparse system of the bodies in place of a tableau (Cao and Ferris 1996, on
-//! affine variational inequalities). It ends at a solution: problems of contact have no path without end.
+//! affine variational inequalities).
 //!
 //! What the contacts have yielded is taken back in rounds, each a short path from the end of the last one.
 
@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use bristle::random::Draw;
 
-    /// Three times as many contacts as bodies of six unknowns could need, half of them with friction above
-    /// one: the path alone ends at a solution, as Lemke's method must.
+    /// Contacts with three times as many velocities as their bodies have unknowns, half of them with friction
+    /// above one: the path alone ends at a solution.
     #[test]
     fn a_path_ends_at_a_solution_of_redundant_contacts() {
         let polygons = [4, 5, 8].map(Polygon::new);
