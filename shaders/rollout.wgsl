@@ -80,7 +80,8 @@ struct Interval {
     c: array<f32, 3u * SLOT_COUNT>,
 }
 
-// A sinusoid of an interval.
+// A sinusoid of an interval; of a moving surface also a polynomial, whose three coefficients stand in the
+// place of amplitude, frequency and phase (shaders/moving_surface.wgsl).
 struct Term {
     slot: u32,
     amplitude: f32,
@@ -111,6 +112,9 @@ struct State {
     pending: array<f32, 4>,
     // Time since the first of the last samples in which all slides; negative if the last one does not.
     slides_for: f32,
+    // How far a moving hand has turned since the start, with its low part.
+    turn: f32,
+    turn_low: f32,
 }
 
 // What committing a stage takes of its constants; each takes a register in every pass.
@@ -231,7 +235,18 @@ fn record(v: Inputs, at_index: u32) {
     if (c.kind == KIND_PRESCRIBED) {
         twist = v.load;
     } else {
-        patch_u = transform_twist(transform(body.q), body.u);
+        patch_u = transform_twist(transform(body.q, 0.0), body.u);
+    }
+    if (moving) {
+        let s = surface_twist(intervals[now_at].length);
+        if (c.kind == KIND_PRESCRIBED) {
+            patch_u -= s;
+        } else {
+            patch_u = slip_twist(transform(body.q, 0.0), body.q, body.u, s);
+        }
+        if (c.kind == KIND_GRIPPER) {
+            twist = at(patch_u, body.q.xy);
+        }
     }
     let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
     if (!is_finite(w.wrench)) {
@@ -338,6 +353,10 @@ fn load_state() {
     left = s.left;
     at_least = s.at_least;
     body.slides_for = s.slides_for;
+    if (moving) {
+        turn = vec3f(s.turn, 0.0, 0.0);
+        turn_low = vec3f(s.turn_low, 0.0, 0.0);
+    }
     extra_work = 0u;
 }
 
@@ -368,6 +387,10 @@ fn store_state() {
     let p = pending_stage;
     s.pending = array<f32, 4>(p.a_sigma0, p.mu_c, p.mu_d, p.extrapolation);
     s.slides_for = body.slides_for;
+    if (moving) {
+        s.turn = turn.x;
+        s.turn_low = turn_low.x;
+    }
 }
 
 // Makes passes up to the end of the interval, or of the dispatch.

@@ -7,7 +7,7 @@
 // guess of the next stage's twist, and takes a step of Newton for that twist; when that has converged the
 // stage ends, and after two stages the step.
 //
-// Only here: `polynomial`, `transform`, `to_commit`, `committed`, `move_by`.
+// Only here: `polynomial`, `to_commit`, `committed`, `move_by`.
 
 // Constants of the contact that this lane steps.
 var<private> k: Consts;
@@ -52,23 +52,30 @@ fn polynomial(slot: u32, tau: f32) -> f32 {
     return now.c[3u * slot] + tau * (now.c[3u * slot + 1u] + tau * now.c[3u * slot + 2u]);
 }
 
-// The transform at a pose.
-fn transform(pose: vec3f) -> Transform {
+// The pose a time dt ahead.
+fn pose_ahead(dt: f32) -> vec3f {
+    let body = &bodies[own()];
+    if (moving && contacts[contact].kind == KIND_GRIPPER) {
+        return body.q + dt * rates_start.pose;
+    }
+    return body.q + dt * body.u;
+}
+
+// The transform at a pose q, which is a time dt ahead.
+fn transform(q: vec3f, dt: f32) -> Transform {
     let c = &contacts[contact];
     if (c.kind == KIND_GRIPPER) {
-        return Transform(1.0, 0.0, -pose.xy);
+        if (moving) {
+            let e = turned(turn.x + dt * rates_start.turn);
+            return Transform(e.x, e.y, -q.xy);
+        }
+        return Transform(1.0, 0.0, -q.xy);
     }
     if (c.kind == KIND_BODY) {
-        let e = turned(pose.z);
+        let e = turned(q.z);
         return Transform(e.x, e.y, vec2f(c.offset_x, c.offset_y));
     }
     return Transform(1.0, 0.0, vec2f(0.0));
-}
-
-// The transform at the pose a time dt ahead.
-fn ahead(dt: f32) -> Transform {
-    let body = &bodies[own()];
-    return transform(body.q + dt * body.u);
 }
 
 // The longest step on which a stage has one solution on the falling Stribeck branch, docs/model.md (49); with
@@ -80,7 +87,7 @@ fn longest_step(v: Inputs) -> f32 {
     if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
         return most;
     }
-    let o = transform(bodies[own()].q).o;
+    let o = transform(bodies[own()].q, 0.0).o;
     let lever = 1.0 / (1.0 / c.mass + dot(o, o) / c.inertia);
     let m_e = min(min(c.mass, lever), c.inertia / max(arm2, TINY));
     return min(most, max(m_e * c.v_s / (KAPPA * fall), SHORTEST_RULED_STEP));
@@ -104,6 +111,9 @@ fn start_step() {
     let c = &contacts[contact];
     let now = &intervals[now_at];
     tau = now.length - left;
+    if (moving) {
+        start_rates(surface_twist(tau));
+    }
     let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
     rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
@@ -154,6 +164,9 @@ fn pass_over_bristles(task: u32) {
     if (prescribed) {
         // There is nothing to solve, so that this pass commits the stage at once.
         patch_twist = v.load;
+        if (moving) {
+            patch_twist -= surface_twist(tau + dt);
+        }
         if (!second) {
             bodies[own()].before = v.load;
         }
@@ -186,13 +199,22 @@ fn pass_over_bristles(task: u32) {
 fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
     let c = &contacts[contact];
     let body = &bodies[own()];
-    let t = ahead(dt);
+    let q = pose_ahead(dt);
+    let t = transform(q, dt);
     let point = reference_point();
     let mass = vec3f(c.mass, c.mass, c.inertia);
     let grip = a * c.pads * v.f_n;
     var du = body.du;
+    var s = vec3f(0.0);
+    if (moving) {
+        s = surface_twist(tau + dt);
+    }
     if (newton_steps == 0u) {
-        du = transform_body_twist(t, patch_twist) - body.u;
+        if (moving) {
+            du = slipping_body(t, q, patch_twist, s) - body.u;
+        } else {
+            du = transform_body_twist(t, patch_twist) - body.u;
+        }
     }
     var base = vec3f(0.0);
     if (second) {
@@ -203,7 +225,12 @@ fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
     let d = solve(plus_diagonal(gain, mass), residual);
     du += d;
     body.du = du;
-    patch_twist = transform_twist(t, body.u + du);
+    if (moving) {
+        patch_twist = slip_twist(t, q, body.u + du, s);
+        rates_last = rates(q, body.u + du, patch_twist, s);
+    } else {
+        patch_twist = transform_twist(t, body.u + du);
+    }
     if (!is_finite(patch_twist) || !is_finite(du)) {
         status |= FAILED_TWIST;
         return false;
@@ -240,6 +267,9 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
     newton_steps = 0u;
     if (!second) {
         bodies[own()].du1 = bodies[own()].du;
+        if (moving) {
+            keep_rates();
+        }
         if (adaptive && solved) {
             save();
         }
@@ -257,8 +287,14 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
 fn accept(mu_c: f32) -> bool {
     let c = &contacts[contact];
     let body = &bodies[own()];
-    let du = body.du;
-    let du1 = body.du1;
+    var du = body.du;
+    var du1 = body.du1;
+    let sliding = moving && c.kind != KIND_PRESCRIBED;
+    if (sliding) {
+        // On a surface that moves it is the slip that has to be exact.
+        du1 = rates_first.slip - rates_start.slip;
+        du = rates_last.slip - rates_start.slip;
+    }
     // The second stage against the straight line through the first: the error of a first-order step,
     // docs/model.md (57).
     let first = size(du - du1 / KAPPA);
@@ -269,7 +305,10 @@ fn accept(mu_c: f32) -> bool {
     let bend = (f2 - f1) / (1.0 - KAPPA) - (f1 - body.rate) / KAPPA;
     let third = select(0.0, 2.0 * ERROR_CONSTANT * h * size(bend), at_least == 1u);
     let limit = limits(c.tolerance * select(1.0, mu_c, c.kind == KIND_PRESCRIBED));
-    let error = max(first / limit.x, third / (THIRD_ORDER_SHARE * limit.y));
+    var error = max(first / limit.x, third / (THIRD_ORDER_SHARE * limit.y));
+    if (sliding) {
+        error = max(error, pose_error() / c.tolerance);
+    }
     let change = clamp(SAFETY / sqrt(max(error, TINY)), STEP_CHANGE_LEAST, STEP_CHANGE_MOST);
     let solved = unsolved == 0u && !ambiguous;
     if ((error > 1.0 || !solved) && h > SHORTEST_CHOSEN_STEP) {
@@ -294,11 +333,30 @@ fn accept(mu_c: f32) -> bool {
 fn limits(tolerance: f32) -> vec2f {
     let c = &contacts[contact];
     let body = &bodies[own()];
-    let speed = max(size(body.u), max(size(body.u + body.du1), size(body.u + body.du)));
+    var rounding = 0.0;
+    var speed = max(size(body.u), max(size(body.u + body.du1), size(body.u + body.du)));
+    if (moving && c.kind != KIND_PRESCRIBED) {
+        // There it is the slip that is slow.
+        rounding = SLIP_ROUNDING * speed;
+        speed = max(size(rates_start.slip), max(size(rates_first.slip), size(rates_last.slip)));
+    }
     let relative = clamp(RELATIVE_TOLERANCE * speed, LEAST_TOLERANCE * tolerance, tolerance);
     let slips = largest_loading > NEAR_SLIP;
     let creeps = c.kind != KIND_PRESCRIBED && !ELASTIC;
-    return select(vec2f(tolerance), vec2f(relative), vec2<bool>(slips || creeps, slips));
+    let limits = select(vec2f(tolerance), vec2f(relative), vec2<bool>(slips || creeps, slips));
+    return max(limits, vec2f(rounding));
+}
+
+// Estimated error of the pose on a surface that moves, docs/model.md (59a): that of the formula, from the
+// rates at the start of the step and in its stages, and that of the pose ahead, at which the surface has
+// another velocity if it turns.
+fn pose_error() -> f32 {
+    let start = rates_start.pose;
+    let first = rates_first.pose;
+    let last = rates_last.pose;
+    let bend = (last - first) / (1.0 - KAPPA) - (first - start) / KAPPA;
+    let strays = (1.0 - KAPPA) * first + KAPPA * last - start;
+    return QUADRATURE * size(bend) + h * abs(rates_last.turn) * size(strays);
 }
 
 // Moves the body at the end of a step, and starts the next one if the interval goes on.
@@ -309,6 +367,10 @@ fn finish_step(load: vec3f) {
     var dq = h * ((1.0 - KAPPA) * body.before + KAPPA * load);
     if (c.kind != KIND_PRESCRIBED) {
         dq = h * body.u + h * ((1.0 - KAPPA) * body.du1 + KAPPA * body.du);
+        if (moving && c.kind == KIND_GRIPPER) {
+            dq = h * ((1.0 - KAPPA) * rates_first.pose + KAPPA * rates_last.pose);
+            turn_hand(h * ((1.0 - KAPPA) * rates_first.turn + KAPPA * rates_last.turn));
+        }
         let sum = add3(body.u, body.u_low, body.du);
         body.u = sum.high;
         body.u_low = sum.low;

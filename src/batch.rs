@@ -558,7 +558,7 @@ impl Batch {
     /// derivative over the twist. It is that of one implicit stage over the whole time, and nothing moves. A
     /// host that integrates the body asks for it at a guess of the next twist, takes a step of Newton with
     /// the derivative, sets the twist that comes out, and advances; however stiff the bristles are, its steps
-    /// stay stable.
+    /// stay stable. On a [surface that moves](crate::MovingSurface) the twist is that relative to it.
     ///
     /// # Errors
     /// No such contact, one that has failed, a twist beyond 1e9 m/s or rad/s, a time as in
@@ -664,6 +664,9 @@ impl Batch {
             if self.contacts[k].body.free().is_some() != self.contacts[from].body.free().is_some() {
                 return Err(self.other_body(k));
             }
+            if self.contacts[k].inputs.surface.is_some() != self.contacts[from].inputs.surface.is_some() {
+                return Err(self.other_surface(k));
+            }
             let cells =
                 |k: usize| self.contacts[k].patch.takes_frames().then(|| self.contacts[k].patch.weights().len());
             if cells(k) != cells(from) {
@@ -688,6 +691,14 @@ impl Batch {
         let named = |free: bool| if free { "a free body" } else { "a prescribed motion" };
         let free = self.contacts[contact].body.free().is_some();
         let error = ParameterError::new("state", named(!free), format!("{}, as the contact has", named(free)));
+        EngineError::Parameter { contact, error }
+    }
+
+    /// A state on a surface that moves for a contact whose surface is at rest, or the other way round.
+    fn other_surface(&self, contact: usize) -> EngineError {
+        let named = |moves: bool| if moves { "on a surface that moves" } else { "on a surface at rest" };
+        let moves = self.contacts[contact].inputs.surface.is_some();
+        let error = ParameterError::new("state", named(!moves), format!("one {}, as the contact is", named(moves)));
         EngineError::Parameter { contact, error }
     }
 
@@ -802,6 +813,9 @@ impl Batch {
             self.fits(k, state.bristles.len(), snapshot.kinds[k])?;
             if !snapshot.inputs[k].fit_body(&self.contacts[k]) {
                 return Err(self.other_body(k));
+            }
+            if !snapshot.inputs[k].fit_surface(&self.contacts[k]) {
+                return Err(self.other_surface(k));
             }
             if !snapshot.inputs[k].fit_frame(&self.contacts[k]) {
                 return Err(self.other_patch(k));

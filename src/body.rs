@@ -61,7 +61,8 @@ pub struct FreeBody {
     pub spring: f64,
     /// Where the other end of the spring is, axes of the world \[m\].
     pub anchor: [Signal; 2],
-    /// Twist at the centre of mass [m/s, m/s, rad/s] at the start.
+    /// Twist at the centre of mass [m/s, m/s, rad/s] at the start, relative to a hand that
+    /// [moves](crate::MovingSurface).
     pub twist: Twist,
 }
 

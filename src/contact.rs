@@ -3,6 +3,7 @@
 pub mod memory;
 mod motion;
 mod steady;
+mod surface;
 pub(crate) mod transfer;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::body::{Body, Frame, FreeBody, TwistPoint};
 use crate::error::{ParameterError, check};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Surface, Table};
+use crate::moving_surface::MovingSurface;
 use crate::parameter;
 use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
@@ -123,6 +125,9 @@ pub struct Inputs {
     pub mu_c: Option<Signal>,
     /// Static coefficient over time [-]; `friction.mu_s` if none.
     pub mu_s: Option<Signal>,
+    /// The motion of what the body slides on, or of the hand that holds it; at rest if none. Not of a point
+    /// contact.
+    pub surface: Option<MovingSurface>,
     /// Period \[s\] at which a map that changes is made anew; if none, one that depends on the normal force
     /// at every break point of the normal force, one that follows frames at the time of each.
     pub remap_every: Option<f64>,
@@ -130,7 +135,7 @@ pub struct Inputs {
 
 impl Default for Inputs {
     fn default() -> Self {
-        Self { normal_force: Signal::constant(1.0), mu_c: None, mu_s: None, remap_every: None }
+        Self { normal_force: Signal::constant(1.0), mu_c: None, mu_s: None, surface: None, remap_every: None }
     }
 }
 
@@ -226,6 +231,9 @@ impl Contact {
                 "a fixed map: a point contact has no use for it",
             ));
         }
+        if self.inputs.surface.is_some() {
+            return Err(ParameterError::new("inputs.surface", "given", "none: a point contact has a surface at rest"));
+        }
         let Some(body) = self.body.free() else { return Ok(()) };
         if matches!(body.frame, Frame::Body { .. }) {
             let accepted = "`gripper` or `world`, as a point contact does not turn";
@@ -239,15 +247,20 @@ impl Contact {
         if let Some(every) = self.inputs.remap_every {
             parameter::UPDATE.check(every)?;
         }
+        self.inputs.surface.as_ref().map_or(Ok(()), MovingSurface::validate)?;
         self.signals().try_for_each(|(name, signal)| signal.validate(name, input_range(name)))
     }
 
     /// All signals by the names of their fields in files.
     pub(crate) fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
-        let Inputs { normal_force, mu_c, mu_s, .. } = &self.inputs;
+        let Inputs { normal_force, mu_c, mu_s, surface, .. } = &self.inputs;
+        let surface = surface.iter().flat_map(MovingSurface::signals);
         let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
         let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
-        std::iter::once(("inputs.normal_force", normal_force)).chain(self.body.signals()).chain(coefficients)
+        std::iter::once(("inputs.normal_force", normal_force))
+            .chain(self.body.signals())
+            .chain(surface)
+            .chain(coefficients)
     }
 
     /// Memory of the signals [byte].
@@ -387,7 +400,21 @@ impl Contact {
             ],
         };
         let normal_force = feed(&self.inputs.normal_force, 1.0, slot::F_N);
-        std::iter::once(normal_force).chain(load).chain(self.coefficients()).filter(|feed| feed.scale != 0.0)
+        let surface = self.inputs.surface.iter().flat_map(move |MovingSurface { twist: [vx, vy, w], at: [x, y] }| {
+            // v_origin = v_at - w z^ x at
+            [
+                feed(vx, 1.0, slot::SURFACE),
+                feed(w, *y, slot::SURFACE),
+                feed(vy, 1.0, slot::SURFACE + 1),
+                feed(w, -*x, slot::SURFACE + 1),
+                feed(w, 1.0, slot::SURFACE + 2),
+            ]
+        });
+        std::iter::once(normal_force)
+            .chain(load)
+            .chain(surface)
+            .chain(self.coefficients())
+            .filter(|feed| feed.scale != 0.0)
     }
 
     /// Brings the signals into the caches.
@@ -447,10 +474,11 @@ impl Contact {
         Ok(())
     }
 
-    /// Most sinusoids of an interval.
+    /// Most sinusoids of an interval, and the polynomials of a moving surface, which a GPU has among them.
     #[cfg(feature = "gpu")]
     pub(crate) fn most_terms(&self) -> usize {
-        self.feeds().map(|feed| feed.signal.most_terms()).sum()
+        let polynomials = if self.inputs.surface.is_some() { 3 } else { 0 };
+        polynomials + self.feeds().map(|feed| feed.signal.most_terms()).sum::<usize>()
     }
 
     /// Time [s] in which the bristles of a body that starts in motion come to carry the friction force, if

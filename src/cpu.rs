@@ -107,6 +107,10 @@ impl Cpu {
         with: &[Sensitivity],
     ) -> Result<(Trajectories, Sensitivities), EngineError> {
         validate(contacts, plan)?;
+        if contacts.iter().any(|contact| contact.inputs.surface.is_some()) {
+            let accepted = "none: there are no derivatives of contacts whose surface moves";
+            return Err(ParameterError::new("inputs.surface", "given", accepted).into());
+        }
         let run = match (self.numbers, self.simd) {
             (Numbers::Single, _) => {
                 return Err(ParameterError::new("engine", "f32", "double precision, as of `Cpu::new`").into());

@@ -44,6 +44,7 @@
 //!
 //! - A [`Contact`] is a [`Patch`] with pressure on its [`Grid`], its [`Friction`], the [`Body`] that moves it
 //!   with its loads, and [`Inputs`] over time.
+//! - What a body slides on, or the hand that holds it, may itself move ([`MovingSurface`]).
 //! - An [`Engine`] simulates contacts over a [`Plan`] and returns [`Trajectories`]: [`Cpu`], or `Gpu` in
 //!   single precision. [`Engine::rollout`] reports its progress, and can be stopped.
 //! - A [`Batch`] has contacts that live on an engine between calls: a controller sets inputs and pressure
@@ -80,6 +81,7 @@ pub mod gpu;
 pub mod implicit;
 pub mod limit_surface;
 pub mod memory;
+pub mod moving_surface;
 pub mod number;
 pub mod parameter;
 pub mod patch;
@@ -111,6 +113,7 @@ pub use limit_surface::{
     DEFAULT_N_LS, Ellipsoid, LookUp, Margin, MarginGradient, Quartic, ReferencePoint, Rule, Surface, Table,
     WrenchGradient,
 };
+pub use moving_surface::MovingSurface;
 pub use patch::{Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
 pub use point::{PointElement, PointLaw, PointModel};

@@ -169,6 +169,12 @@ parameters! {
     VX = "inputs.twist.vx", range::SPEED, 0.0, "Velocity along x [m/s].";
     VY = "inputs.twist.vy", range::SPEED, 0.0, "Velocity along y [m/s].";
     W = "inputs.twist.w", range::TURN, 0.0, "Angular velocity [rad/s].";
+    SURFACE_VX = "inputs.surface.vx", range::SPEED, 0.0, "Velocity of the surface along x [m/s].";
+    SURFACE_VY = "inputs.surface.vy", range::SPEED, 0.0, "Velocity of the surface along y [m/s].";
+    SURFACE_W = "inputs.surface.w", range::TURN, 0.0, "Angular velocity of the surface [rad/s].";
+    SURFACE_AT = "inputs.surface.at", range::POSITION, 0.0,
+        "The point `[x, y]` that has the velocity [m]: the axis of a turntable in the world; of a hand or a\n\
+         prescribed twist a point of the patch frame; the origin.";
     INPUT_MU_C = "inputs.mu_c", range::MU, NONE,
         "Coulomb coefficient over time [-], in place of `friction.mu_c`.";
     INPUT_MU_S = "inputs.mu_s", range::MU, NONE,

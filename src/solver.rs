@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod laws;
 pub mod linalg;
 pub mod models;
+pub mod moving_surface;
 pub mod point;
 pub mod respond;
 pub mod rigid_stick;

@@ -15,8 +15,8 @@ use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Grid, Patch, Shape};
-use bristle::schedule::Signal;
-use bristle::{Cpu, DEFAULT_STEP, Twist};
+use bristle::schedule::{Signal, Sine};
+use bristle::{Cpu, DEFAULT_STEP, MovingSurface, Twist};
 use common::{engines, in_hand, on_table, prescribed, rollout, shape};
 
 /// One call of a controller [s]: a power of two, so that its multiples are exact.
@@ -51,6 +51,17 @@ fn contacts() -> Vec<Contact> {
     let mut pushed = on_table(Frame::Body { offset: [0.0; 2] }, &small, Friction::default());
     pushed.body.free_mut().unwrap().twist = Twist::new(0.1, 0.0, 0.5);
     out.push(pushed);
+    // On surfaces that move: hands that swing, a turntable, a belt.
+    let wave = |amplitude| Signal::sines(0.01, vec![Sine { amplitude, omega: 70.0, phase: 0.4 }]);
+    let swing = MovingSurface { twist: [wave(0.2), wave(0.1), wave(5.0)], at: [-0.2, 0.01] };
+    for model in [Model::Distributed, Model::Ellipsoid(Form::Consistent)] {
+        let hand = in_hand(&small, Friction::default(), pose, Signal::constant(1.0));
+        out.push(Contact { model, ..hand });
+    }
+    let mut turned = on_table(Frame::Body { offset: [0.004, -0.002] }, &large, Friction::default());
+    turned.initial.pose = pose.into();
+    out.extend([turned, prescribed(&small, Friction::default(), [0.01, 0.0, 1.0], 1.0)]);
+    out[8..].iter_mut().for_each(|contact| contact.inputs.surface = Some(swing.clone()));
     for (k, contact) in out.iter_mut().enumerate() {
         let points: Vec<(f64, f64)> = grip(k).iter().enumerate().map(|(i, f)| (i as f64 * CALL, *f)).collect();
         contact.inputs.normal_force = Signal::steps(&points).unwrap();
@@ -647,12 +658,13 @@ fn frame(n: usize, k: usize) -> Vec<f64> {
 /// [`contacts`], some that take frames, and two that are alike, so that one can be branched into the other.
 fn contacts_of_histories() -> Vec<Contact> {
     let mut all = contacts();
+    let first = all.len();
     for model in [Model::Distributed, Model::Ellipsoid(Form::Consistent)] {
         let framed = Patch::shape(Grid::new(7, 7, 0.02, 0.02).unwrap(), Shape::Circle).unwrap().with_frames();
         let grip = Signal::linear(&[(0.0, 2.0), (0.03, 0.9)]).unwrap();
         all.push(Contact { model, ..in_hand(&Arc::new(framed), Friction::default(), [0.01, 0.0, 0.1], grip) });
     }
-    all.push(all[8].clone());
+    all.push(all[first].clone());
     all
 }
 
@@ -740,8 +752,8 @@ fn any_history_is_that_of_a_contact_alone() {
                     }
                     5 => {
                         // One into its like, as its snapshot is taken over by a batch of the like.
-                        batch.copy(8, &[n - 1]).unwrap();
-                        let snapshot = alone[8].save().unwrap();
+                        batch.copy(n - 3, &[n - 1]).unwrap();
+                        let snapshot = alone[n - 3].save().unwrap();
                         alone[n - 1].restore(&snapshot).unwrap();
                     }
                     6 => {
@@ -861,6 +873,32 @@ fn a_response_in_stick_is_what_comes_true() {
             let apart = largest(sample.wrench.to_array(), wanted);
             assert!(apart < 1e-5 * largest(wanted, [0.0; 3]), "{name}: {:?}, {wanted:?}", sample.wrench);
         }
+    }
+}
+
+#[test]
+fn a_surface_is_set_where_there_is_one_and_restored_to_its_like() {
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(contacts(), Stepping::default()).unwrap();
+        let error = batch.set(0, Input::SurfaceVx, 0.1).unwrap_err().to_string();
+        assert!(error.contains("inputs.surface.vx = 0.1: expected an input of a contact with `inputs.surface`"));
+        let error = batch.set(8, Input::SurfaceW, 1e10).unwrap_err().to_string();
+        assert!(error.contains("inputs.surface.w = 10000000000: expected"), "{error}");
+        // A belt of 0.1 m/s carries along what lies on it.
+        let mut belt = on_table(Frame::World, &shape(5, 0.02, Shape::Disc), Friction::default());
+        belt.inputs.surface = Some(MovingSurface::new([0.0; 3]));
+        let mut alone = engine.batch(vec![belt.clone(), belt.clone()], Stepping::default()).unwrap();
+        alone.set(1, Input::SurfaceVx, 0.1).unwrap();
+        alone.advance(0.1).unwrap();
+        let [still, carried] = [0, 1].map(|k| alone.samples().unwrap()[k]);
+        assert!(still.twist.vx.abs() < 1e-9 && (carried.twist.vx - 0.1).abs() < 1e-6, "{name}: {carried:?}");
+        belt.inputs.surface = None;
+        let snapshot = alone.save().unwrap();
+        let mut resting = engine.batch(vec![belt.clone(), belt], Stepping::default()).unwrap();
+        let error = resting.restore(&snapshot).unwrap_err().to_string();
+        assert!(error.contains("state = on a surface that moves: expected one on a surface at rest"), "{error}");
+        assert!(!resting.takes(0, &alone.contacts()[0]) || name != "gpu", "{name}");
+        assert!(batch.copy(8, &[0]).is_err(), "{name}");
     }
 }
 

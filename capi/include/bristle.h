@@ -127,6 +127,18 @@ typedef enum {
      * Where it is held along y [m].
      */
     BRISTLE_INPUT_ANCHOR_Y = 12,
+    /**
+     * Velocity along x [m/s] of a moving surface, up to 1e9 in size, as the next two.
+     */
+    BRISTLE_INPUT_SURFACE_VX = 13,
+    /**
+     * Its velocity along y [m/s].
+     */
+    BRISTLE_INPUT_SURFACE_VY = 14,
+    /**
+     * Its angular velocity [rad/s].
+     */
+    BRISTLE_INPUT_SURFACE_W = 15,
 } BristleInput;
 
 /**

@@ -58,6 +58,12 @@ pub enum BristleInput {
     AnchorX = 11,
     /// Where it is held along y [m].
     AnchorY = 12,
+    /// Velocity along x [m/s] of a moving surface, up to 1e9 in size, as the next two.
+    SurfaceVx = 13,
+    /// Its velocity along y [m/s].
+    SurfaceVy = 14,
+    /// Its angular velocity [rad/s].
+    SurfaceW = 15,
 }
 
 /// Bits of a contact's status word, which is 0 if all is well. After one of the first three its numbers are
@@ -666,6 +672,9 @@ mod tests {
             (C::MuS, Input::MuS),
             (C::AnchorX, Input::AnchorX),
             (C::AnchorY, Input::AnchorY),
+            (C::SurfaceVx, Input::SurfaceVx),
+            (C::SurfaceVy, Input::SurfaceVy),
+            (C::SurfaceW, Input::SurfaceW),
         ];
         assert_eq!(pairs.len(), Input::ALL.len());
         pairs.iter().for_each(|(c, rust)| assert_eq!(input(*c as u32).unwrap(), *rust));

@@ -29,6 +29,7 @@ _GROUPS = {
     "twist": ("twist.vx", "twist.vy", "twist.w"),
     "gravity": ("gravity.0", "gravity.1"),
     "anchor": ("anchor.0", "anchor.1"),
+    "surface": ("surface.vx", "surface.vy", "surface.w"),
 }
 _WIDTHS = dict(_bristle.QUANTITIES)
 #: Bits of a status word after which a contact has failed.
@@ -79,10 +80,11 @@ class Batch:
 
     **control** is a dictionary by the names in :attr:`Scenario.inputs`: ``normal_force`` [N, of one pad],
     ``wrench.fx``, ``wrench.fy`` [N], ``wrench.tau`` [N m], ``gravity.0``, ``gravity.1`` [m/s^2],
-    ``twist.vx``, ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist``
-    (last axis 3) and ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row
-    first, any unit), if the batch was made with ``frames``. A value holds until another is set. Arrays may
-    have any real type, contiguous or not; all numbers must be finite.
+    ``twist.vx``, ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``surface.vx``, ``surface.vy`` [m/s],
+    ``surface.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist``, ``surface`` (last axis 3) and
+    ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row first, any unit), if
+    the batch was made with ``frames``. A value holds until another is set. Arrays may have any real type,
+    contiguous or not; all numbers must be finite.
 
     Args:
         scenario: the contacts are drawn from it, and step by its ``step`` and ``precision``.
@@ -237,7 +239,7 @@ class Batch:
 
         Args:
             control: inputs by name, see the class: a number, or an array (nsim,) (with ``ids`` as long as
-                these), with further axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``.
+                these), with further axes for ``wrench``, ``twist``, ``surface``, ``gravity`` and ``pressure``.
             ids: indices or a mask: only these contacts are set and advanced.
 
         Raises:
@@ -273,8 +275,8 @@ class Batch:
         Args:
             nstep: number of intervals, >= 1.
             control: inputs by name, see the class: a number, an array (nsim,), (nstep,) or (nsim, nstep), with further
-                axes for ``wrench``, ``twist``, ``gravity`` and ``pressure``. Value j holds from the start of
-                interval j. Where nsim = nstep, write (nsim, 1) or (1, nstep).
+                axes for ``wrench``, ``twist``, ``surface``, ``gravity`` and ``pressure``. Value j holds from the start
+                of interval j. Where nsim = nstep, write (nsim, 1) or (1, nstep).
             record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
             out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
@@ -486,7 +488,8 @@ class Batch:
         2 ms (docs/closed-loops.md).
 
         Args:
-            twist: (3,) or (nsim, 3), at the patch origin in the patch frame [m/s, m/s, rad/s].
+            twist: (3,) or (nsim, 3), at the patch origin in the patch frame [m/s, m/s, rad/s], relative to a
+                surface that moves.
             dt: the time [s]; the batch's own if None.
 
         Returns:

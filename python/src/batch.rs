@@ -169,8 +169,8 @@ impl Contacts {
 
     /// The input with a name, if the contacts take it.
     pub fn input(&self, name: &str) -> Result<Input, Failure> {
-        let body = &self.first()[0].body;
-        let takes = |input: &Input| crate::scenario::takes(body, *input) && crate::scenario::name_of(*input) == name;
+        let contact = &self.first()[0];
+        let takes = |input: &Input| crate::scenario::takes(contact, *input) && crate::scenario::name_of(*input) == name;
         let accepted = || ParameterError::new("control", name, "an input of the scenario's kind of body");
         Input::ALL.into_iter().find(takes).ok_or_else(|| accepted().into())
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bristle::{Body, Input, ParameterError};
+use bristle::{Contact, Input, ParameterError};
 use bristle_scenario::{Precision, Scenario, change, in_columns};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -80,8 +80,8 @@ impl PyScenario {
 
     /// Names of the inputs that its contacts take.
     fn inputs(&self) -> Vec<&'static str> {
-        let body = &self.0.first().contact.body;
-        Input::ALL.into_iter().filter(|input| takes(body, *input)).map(name_of).collect()
+        let contact = &self.0.first().contact;
+        Input::ALL.into_iter().filter(|input| takes(contact, *input)).map(name_of).collect()
     }
 
     /// Names and values of the numbers that contact `k` of a seed is drawn with.
@@ -105,13 +105,14 @@ impl PyScenario {
     }
 }
 
-/// Whether contacts with such a body take an input.
-pub fn takes(body: &Body, input: Input) -> bool {
+/// Whether such contacts take an input.
+pub fn takes(Contact { body, inputs, .. }: &Contact, input: Input) -> bool {
     match input {
         Input::NormalForce | Input::MuC | Input::MuS => true,
         Input::Vx | Input::Vy | Input::W => body.free().is_none(),
         Input::Fx | Input::Fy | Input::Tau | Input::GravityX | Input::GravityY => body.free().is_some(),
         Input::AnchorX | Input::AnchorY => body.free().is_some_and(|body| body.spring > 0.0),
+        Input::SurfaceVx | Input::SurfaceVy | Input::SurfaceW => inputs.surface.is_some(),
     }
 }
 

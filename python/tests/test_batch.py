@@ -334,3 +334,29 @@ def test_a_failed_contact_is_marked_and_spoils_nothing(box):
     assert np.isnan(far.respond([0, 0, 0], 1e-3).wrench[1]).all()
     far.reset(far.failed)
     assert not far.failed.any() and np.isfinite(far.pose).all()
+
+
+BELT = """
+duration = 1.0
+patch = { shape = "disc", cells = 7 }
+friction = { mu_c = 0.4, mu_s = 0.4, sigma2 = 0.0 }
+body = { kind = "world", mass = 0.5, inertia = { disc = 0.02 } }
+inputs = { normal_force = 4.9, surface = { vx = 0.0, w = 0.0, at = [0.1, 0.0] } }
+"""
+SURFACE = ", surface = { vx = 0.0, w = 0.0, at = [0.1, 0.0] }"
+
+
+def test_a_belt_is_a_control_and_carries_what_lies_on_it():
+    scenario = bristle.Scenario.from_toml(BELT)
+    assert {"surface.vx", "surface.vy", "surface.w"} <= set(scenario.inputs)
+    batch = bristle.Batch(scenario, nsim=3, dt=0.2, device="cpu")
+    batch.step({"surface": [[0.0, 0.0, 0.0], [0.1, -0.2, 0.0], [0.0, 0.0, 1.0]]})
+    # What turns with a turntable around (0.1, 0) moves along -y at its origin.
+    assert np.allclose(batch.twist[:2], [[0.0, 0.0, 0.0], [0.1, -0.2, 0.0]], atol=1e-5)
+    x, y, _ = batch.pose[2]
+    assert np.allclose(batch.twist[2], [-y, x - 0.1, 1.0], atol=1e-5) and x > 0.0 > y
+    batch.step({"surface.vx": 0.3, "surface.w": 0.0})
+    assert np.allclose(batch.twist[:, 0], 0.3, atol=1e-5)
+    resting = bristle.Batch(bristle.Scenario.from_toml(BELT.replace(SURFACE, "")), dt=0.2)
+    with pytest.raises(bristle.ParameterError, match="surface"):
+        resting.step({"surface.vx": 0.1})

@@ -49,7 +49,7 @@ fn polynomial(slot: u32, tau: f32) -> f32 {
     return fma(tau, fma(tau, now.c[3u * slot + 2u], now.c[3u * slot + 1u]), now.c[3u * slot]);
 }
 
-fn transform(pose: vec3f) -> Transform {
+fn transform(_pose: vec3f, _dt: f32) -> Transform {
     return Transform(1.0, 0.0, vec2f(0.0));
 }
 

@@ -35,11 +35,18 @@ pub enum Input {
     AnchorX,
     /// Where it is held along y \[m\].
     AnchorY,
+    /// Velocity along x [m/s] of a [moving surface](crate::MovingSurface), up to 1e9 in size, as the next
+    /// two.
+    SurfaceVx,
+    /// Its velocity along y [m/s].
+    SurfaceVy,
+    /// Its angular velocity [rad/s].
+    SurfaceW,
 }
 
 impl Input {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::NormalForce,
         Self::Fx,
         Self::Fy,
@@ -53,6 +60,9 @@ impl Input {
         Self::MuS,
         Self::AnchorX,
         Self::AnchorY,
+        Self::SurfaceVx,
+        Self::SurfaceVy,
+        Self::SurfaceW,
     ];
 
     /// Its field, as errors name it.
@@ -71,6 +81,9 @@ impl Input {
             Self::MuS => "inputs.mu_s",
             Self::AnchorX => "inputs.anchor.0",
             Self::AnchorY => "inputs.anchor.1",
+            Self::SurfaceVx => "inputs.surface.vx",
+            Self::SurfaceVy => "inputs.surface.vy",
+            Self::SurfaceW => "inputs.surface.w",
         }
     }
 
@@ -80,8 +93,8 @@ impl Input {
             Self::NormalForce | Self::Fx | Self::Fy => range::FORCE,
             Self::Tau => range::TORQUE,
             Self::GravityX | Self::GravityY => range::GRAVITY,
-            Self::Vx | Self::Vy => range::SPEED,
-            Self::W => range::TURN,
+            Self::Vx | Self::Vy | Self::SurfaceVx | Self::SurfaceVy => range::SPEED,
+            Self::W | Self::SurfaceW => range::TURN,
             Self::MuC | Self::MuS => range::MU,
             Self::AnchorX | Self::AnchorY => range::POSITION,
         }
@@ -95,6 +108,9 @@ impl Input {
             (Self::NormalForce, _) => Some(&mut inputs.normal_force),
             (Self::MuC, _) => Some(inputs.mu_c.get_or_insert_with(|| Signal::constant(friction.mu_c))),
             (Self::MuS, _) => Some(inputs.mu_s.get_or_insert_with(|| Signal::constant(friction.mu_s))),
+            (Self::SurfaceVx, _) => inputs.surface.as_mut().map(|surface| &mut surface.twist[0]),
+            (Self::SurfaceVy, _) => inputs.surface.as_mut().map(|surface| &mut surface.twist[1]),
+            (Self::SurfaceW, _) => inputs.surface.as_mut().map(|surface| &mut surface.twist[2]),
             (Self::Fx, Body::Free(body)) => Some(&mut body.wrench[0]),
             (Self::Fy, Body::Free(body)) => Some(&mut body.wrench[1]),
             (Self::Tau, Body::Free(body)) => Some(&mut body.wrench[2]),
@@ -119,13 +135,18 @@ impl Input {
     pub(super) fn check(self, contact: &Contact, value: f64) -> Result<(), ParameterError> {
         let is_of_body = match self {
             Self::NormalForce | Self::MuC | Self::MuS => true,
+            Self::SurfaceVx | Self::SurfaceVy | Self::SurfaceW => contact.inputs.surface.is_some(),
             Self::Vx | Self::Vy | Self::W => matches!(contact.body, Body::Prescribed { .. }),
             Self::Fx | Self::Fy | Self::Tau | Self::GravityX | Self::GravityY | Self::AnchorX | Self::AnchorY => {
                 matches!(contact.body, Body::Free(_))
             }
         };
         if !is_of_body {
-            return Err(ParameterError::new(self.field(), value, "an input of the contact's kind of body"));
+            let accepted = match self {
+                Self::SurfaceVx | Self::SurfaceVy | Self::SurfaceW => "an input of a contact with `inputs.surface`",
+                _ => "an input of the contact's kind of body",
+            };
+            return Err(ParameterError::new(self.field(), value, accepted));
         }
         let spring = contact.body.free().map_or(0.0, |body| body.spring);
         if matches!(self, Self::AnchorX | Self::AnchorY) && spring == 0.0 {

@@ -51,6 +51,11 @@ impl Drives {
         self.body.len() == contact.body.signals().count()
     }
 
+    /// Whether the surface of a contact moves if it does here, and only then.
+    pub(super) fn fit_surface(&self, contact: &Contact) -> bool {
+        self.inputs.surface.is_some() == contact.inputs.surface.is_some()
+    }
+
     /// Whether both take no frames, or frames of the same number of cells.
     pub(super) fn fit_frame(&self, contact: &Contact) -> bool {
         let own = contact.patch.takes_frames().then(|| contact.patch.weights().len());
@@ -80,8 +85,8 @@ pub enum SnapshotError {
 
 /// What a snapshot begins with.
 const MAGIC: [u8; 8] = *b"bristle\x1a";
-/// The version of the format: 5 since a signal may be one number.
-const VERSION: u32 = 5;
+/// The version of the format: 6 since surfaces move.
+const VERSION: u32 = 6;
 /// Bytes of magic and version.
 const HEAD: usize = 8 + 4;
 

@@ -38,15 +38,16 @@ impl Contact {
         }
     }
 
-    /// The twist of the patch at its origin, in its own axes, at the start.
+    /// The twist of the patch at its origin relative to the surface, in the axes of the patch, at the start.
     pub fn first_twist(&self) -> Twist {
-        match &self.body {
-            Body::Free(body) => body.frame.transform(self.initial.pose).twist(body.twist),
+        let u = match &self.body {
+            Body::Free(_) => self.first_body_twist(),
             Body::Prescribed { twist, at } => {
                 let [cx, cy] = self.twist_point(*at);
                 Twist::from(twist.each_ref().map(|signal| signal.value(0.0))).at([-cx, -cy])
             }
-        }
+        };
+        self.slip_twist(self.initial.pose, 0.0, u, self.surface_at(0.0))
     }
 
     /// The velocity at the start, as a point contact has it: of the body, or the twist that is given.

@@ -23,6 +23,8 @@ pub(super) struct BatchContact {
     /// Indices into the map of the cells that carry pressure at some time; none for a reduced bristle.
     pub(super) active: Vec<usize>,
     pub(super) kind: ModelKind,
+    /// Whether its surface moves.
+    pub(super) moving: bool,
     /// Elements of a point contact.
     elements: usize,
 }
@@ -30,7 +32,7 @@ pub(super) struct BatchContact {
 impl BatchContact {
     pub(super) fn new(index: usize, contact: &Contact, timeline: Timeline, active: Vec<usize>) -> Self {
         let elements = contact.model.point().map_or(0, |model| model.elements().len());
-        Self { index, timeline, active, kind: contact.model.kind(), elements }
+        Self { index, timeline, active, kind: contact.model.kind(), moving: contact.inputs.surface.is_some(), elements }
     }
 
     /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their
@@ -79,6 +81,7 @@ impl BatchContact {
             law: friction.law,
             gaussian: friction.gamma == 2.0,
             adaptive: stepping.tolerance.is_some(),
+            moving: contact.inputs.surface.is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
             point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })
@@ -168,14 +171,14 @@ pub(super) fn device_state(contact: &Contact) -> State {
         q_low: low(q.to_array()),
         h_next: FRESH_STEP as f32,
         slides_for: NO_SLIDING,
-        patch_twist: narrow(contact.body.transform(q).twist(u).to_array()),
+        patch_twist: narrow(contact.slip_twist(q, 0.0, u, contact.surface_at(0.0)).to_array()),
         ..State::default()
     }
 }
 
 /// The velocity that a state starts with; only point contacts keep one that is given.
 fn first_velocity(contact: &Contact) -> Twist {
-    if contact.model.point().is_some() { contact.first_velocity() } else { contact.body.first_twist() }
+    if contact.model.point().is_some() { contact.first_velocity() } else { contact.first_body_twist() }
 }
 
 /// The numbers of a point contact (those of [`Contact::first_pairs`]) in single precision, with its own

@@ -20,7 +20,7 @@ use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::{Grid, Patch};
 use crate::pool;
-use crate::schedule::{Interval, MapKey, slot};
+use crate::schedule::{Interval, MapKey, Term, slot};
 
 /// The contents of the device's buffers for a group at its start.
 pub(super) struct Start {
@@ -186,15 +186,28 @@ impl Upload {
         self.intervals.push(device_interval(&Interval::default(), map, same, first, 0, 0));
     }
 
-    /// Puts the sinusoids of an interval at the end; returns where they start.
-    fn push_terms(&mut self, interval: &Interval) -> u32 {
+    /// Puts the sinusoids of an interval at the end, and behind them the inputs of a surface that is
+    /// `moving`: three polynomials, the first with the number of sinusoids, and the sinusoids. Returns where
+    /// they start.
+    fn push_terms(&mut self, interval: &Interval, moving: bool) -> u32 {
         let first = self.terms.len() as u32;
-        self.terms.extend(interval.terms.iter().map(|q| layout::Term {
+        let term = |q: &Term| layout::Term {
             slot: q.slot as u32,
             amplitude: q.amplitude as f32,
             omega: q.omega as f32,
             phase: q.phase as f32,
-        }));
+        };
+        let (own, surface) =
+            (interval.terms.iter().filter(|q| !of_surface(q)), interval.terms.iter().filter(of_surface));
+        self.terms.extend(own.map(term));
+        if moving {
+            let slot = surface.clone().count() as u32;
+            self.terms.extend(interval.c[slot::SURFACE..].iter().map(|c| {
+                let [amplitude, omega, phase] = c.map(|c| c as f32);
+                layout::Term { slot, amplitude, omega, phase }
+            }));
+            self.terms.extend(surface.map(term));
+        }
         first
     }
 }
@@ -258,7 +271,7 @@ impl Inputs {
             for (interval, map, _) in intervals {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let first = self.map_first(i, cells, &map, &mut tables);
-                let term_first = upload.push_terms(&interval);
+                let term_first = upload.push_terms(&interval, contacts[i].moving);
                 upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, 0));
                 before = map;
             }
@@ -294,7 +307,7 @@ impl Inputs {
             place.intervals_before += 1;
             place.samples_before += 1;
             place.inputs = interval.inputs(interval.length);
-            let term_first = upload.push_terms(&interval);
+            let term_first = upload.push_terms(&interval, contacts[i].moving);
             upload.intervals.push(device_interval(&interval, map, transfer, first, term_first, flag::AT_END));
         }
         upload.tables = tables.numbers_beyond(&self.tables);
@@ -347,6 +360,11 @@ impl Inputs {
     }
 }
 
+/// Whether a sinusoid is that of a moving surface.
+fn of_surface(term: &&Term) -> bool {
+    term.slot >= slot::SURFACE
+}
+
 /// An interval with its map in the device's layout. The cells or the table of the map start at `first`, the
 /// sinusoids at `term_first`; `more` are further bits of [`flag`].
 fn device_interval(
@@ -358,7 +376,7 @@ fn device_interval(
     more: u32,
 ) -> layout::Interval {
     let bit = |set: bool, bit: u32| if set { bit } else { 0 };
-    let mut c = [0.0; 18];
+    let mut c = [0.0; 3 * slot::SURFACE];
     for (to, from) in c.iter_mut().zip(interval.c.as_flattened()) {
         *to = *from as f32;
     }
@@ -377,7 +395,7 @@ fn device_interval(
         map_rotation: transfer.rotation as f32,
         map_first: first,
         term_first,
-        term_count: interval.terms.len() as u32,
+        term_count: interval.terms.iter().filter(|term| !of_surface(term)).count() as u32,
         c,
     }
 }

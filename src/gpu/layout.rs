@@ -61,7 +61,7 @@ shared! {
     struct Interval {
         length: f32, flags: u32, map_f_n: f32, map_radius: f32, map_arm2: f32, map_cop_x: f32, map_cop_y: f32,
         map_deflection: f32, map_rotation: f32,
-        map_first: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::COUNT],
+        map_first: u32, term_first: u32, term_count: u32, c: [f32; 3 * slot::SURFACE],
     }
 }
 
@@ -74,7 +74,7 @@ shared! {
         u: [f32; 3], u_low: [f32; 3], q: [f32; 3], q_low: [f32; 3], patch_twist: [f32; 3],
         rate: [f32; 3], left: f32, h_next: f32, interval: u32, at_least: u32, recorded: u32, status: u32,
         failed_step: u32, unconverged: u32, steps: u32, passes: u32, is_pending: u32, pending: [f32; 4],
-        slides_for: f32,
+        slides_for: f32, turn: f32, turn_low: f32,
     }
 }
 

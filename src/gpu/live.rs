@@ -428,6 +428,7 @@ impl Live {
             u_low: wide(s.u_low),
             q: wide(s.q),
             q_low: wide(s.q_low),
+            turn: [s.turn, s.turn_low].map(f64::from),
             patch_twist: wide(s.patch_twist),
             rate: wide(s.rate),
             h_next: f64::from(s.h_next),
@@ -459,11 +460,17 @@ impl Live {
         // What a number of another precision has beyond single precision.
         let rest = |v: [f64; 3], low: [f64; 3]| [0, 1, 2].map(|i| (low[i] + (v[i] - f64::from(v[i] as f32))) as f32);
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let [[turn, _, _], [turn_low, _, _]] = {
+            let [high, low] = state.turn.map(|turn| [turn, 0.0, 0.0]);
+            [narrow(high), rest(high, low)]
+        };
         let device = DeviceState {
             u: narrow(state.u),
             u_low: rest(state.u, state.u_low),
             q: narrow(state.q),
             q_low: rest(state.q, state.q_low),
+            turn,
+            turn_low,
             patch_twist: narrow(state.patch_twist),
             rate: narrow(state.rate),
             h_next: state.h_next as f32,

@@ -15,9 +15,9 @@ use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 pub(super) use crate::solver::constants::ROOT_ITERATIONS_ON_GPU as ROOT_ITERATIONS;
 use crate::solver::constants::{
     ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
-    NEWTON_MOST, NEWTON_TOLERANCE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SPEED_MARGIN, STEP_CHANGE_LIMITS, STEP_SLACK_ON_GPU,
-    THIRD_ORDER_SHARE,
+    NEWTON_MOST, NEWTON_TOLERANCE, QUADRATURE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY, SHORTEST_CHOSEN_STEP,
+    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SLIP_ROUNDING, SPEED_MARGIN, STEP_CHANGE_LIMITS,
+    STEP_SLACK_ON_GPU, THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 use crate::solver::laws::AT_LIMIT;
@@ -41,6 +41,8 @@ pub struct Variant {
     pub gaussian: bool,
     /// Whether a tolerance chooses the steps.
     pub adaptive: bool,
+    /// Whether the surface moves.
+    pub moving: bool,
     /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
     /// Law and number of elements of a point contact; none for others.
@@ -81,7 +83,7 @@ impl Variant {
     #[doc(hidden)]
     #[must_use]
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive)];
+        let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive), ("moving", self.moving)];
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
         }
@@ -145,6 +147,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
         text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
     }
     text += include_str!("../../shaders/inputs.wgsl");
+    text += include_str!("../../shaders/moving_surface.wgsl");
     text += include_str!("../../shaders/step.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
     // A lane with a contact of its own has no registers to spare for the body, and keeps it in memory.
@@ -232,6 +235,7 @@ pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String 
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
     text += include_str!("../../shaders/inputs.wgsl");
+    text += include_str!("../../shaders/moving_surface.wgsl");
     text += include_str!("../../shaders/agree/without_barriers.wgsl");
     text += include_str!("../../shaders/point/lanes.wgsl");
     text += include_str!("../../shaders/rollout.wgsl");
@@ -279,6 +283,8 @@ fn prelude(shape: KernelShape, law: Law) -> String {
         ("TINY", f32::TINY),
         ("KAPPA", KAPPA),
         ("EXTRAPOLATION", EXTRAPOLATION),
+        ("QUADRATURE", QUADRATURE),
+        ("SLIP_ROUNDING", SLIP_ROUNDING / f32::ROUNDER),
         ("NEWTON_TOLERANCE", NEWTON_TOLERANCE),
         ("STICK_LIMIT", STICK_LIMIT),
         ("SHOWN_LIMIT", SHOWN_LIMIT),
@@ -332,7 +338,9 @@ fn prelude(shape: KernelShape, law: Law) -> String {
         ("SLOT_LOAD", slot::LOAD as u32),
         ("SLOT_MU_C", slot::MU_C as u32),
         ("SLOT_MU_S", slot::MU_S as u32),
-        ("SLOT_COUNT", slot::COUNT as u32),
+        ("SLOT_SURFACE", slot::SURFACE as u32),
+        // A moving surface has its slots among the terms of an interval.
+        ("SLOT_COUNT", slot::SURFACE as u32),
         ("FLAG_JUMP", flag::JUMP),
         ("FLAG_RECORD", flag::RECORD),
         ("FLAG_REMAP", flag::REMAP),

@@ -10,8 +10,11 @@ pub mod slot {
     pub const MU_C: usize = 4;
     /// Static coefficient [-].
     pub const MU_S: usize = 5;
+    /// First of three: the twist of a moving surface at the origin of the frame that it is given in [m/s,
+    /// m/s, rad/s]. Contacts without such a surface have none of the slots from here on.
+    pub const SURFACE: usize = 6;
     /// Number of slots.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 9;
 }
 
 /// What a pressure map that changes is made for.

@@ -75,7 +75,7 @@ mod tests {
         }
         let mut saved = State::default();
         solver.export(0, &mut saved);
-        (saved.inputs, saved.failure) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Some((3, Reason::Steps)));
+        (saved.inputs, saved.failure) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], Some((3, Reason::Steps)));
         let mut committed = saved.clone();
         commit(contact, &mut committed);
         assert_ne!(committed.bristles, saved.bristles);

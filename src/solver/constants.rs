@@ -44,6 +44,12 @@ pub const SHRINK_ON_FAILURE: f64 = 0.5;
 /// What a step of length `h` leaves of a linear problem is this times `h^3` and the third derivative,
 /// `docs/model.md` (29).
 pub const ERROR_CONSTANT: f64 = (std::f64::consts::SQRT_2 - 1.0) / 2.0 - 1.0 / 6.0;
+/// What the formula of a step of length `h` leaves of an integral is half of this times `h^3` and the second
+/// derivative of what is integrated, `docs/model.md` (59a).
+pub const QUADRATURE: f64 = (1.0 - KAPPA) * KAPPA * KAPPA + KAPPA - 1.0 / 3.0;
+/// The slip is the difference of two motions: on a surface that moves, estimates of its error that are below
+/// the speed of the body over `Real::ROUNDER` times this are rounding.
+pub const SLIP_ROUNDING: f64 = 16.0;
 /// With a tolerance: the share of it that the third-order estimate may reach. The first-order estimate is far
 /// above the error; the third-order one is the error itself, which adds up from step to step while a body
 /// slides.

@@ -14,6 +14,8 @@ pub struct LaneInterval<R: Real> {
     /// Their sinusoids, and the lanes that have some.
     terms: Vec<Vec<Term>>,
     waves: Bits,
+    /// Lanes with a surface that moves, which alone have the slots from [`slot::SURFACE`] on.
+    moving: Bits,
     /// Sinusoids in the derivatives of the inputs, by the number of the derivative; of numbers with
     /// derivatives.
     tangent_terms: Vec<(usize, Term)>,
@@ -29,6 +31,7 @@ impl<R: Real> LaneInterval<R> {
             c: [[R::splat(0.0); 3]; slot::COUNT],
             terms: vec![Vec::new(); R::LANES],
             waves: 0,
+            moving: 0,
             tangent_terms: Vec::new(),
             length: [0.0; LANES],
             left: [0.0; LANES],
@@ -46,6 +49,7 @@ impl<R: Real> LaneInterval<R> {
         self.tangent_terms.clear();
         self.terms[l].clone_from(&interval.terms);
         set_bit(&mut self.waves, l, !interval.terms.is_empty());
+        set_bit(&mut self.moving, l, interval.c[slot::SURFACE..].as_flattened().iter().any(|c| *c != 0.0));
         (self.length[l], self.left[l]) = (interval.length, interval.length);
     }
 
@@ -61,13 +65,15 @@ impl<R: Real> LaneInterval<R> {
     /// Empties a lane.
     pub fn clear(&mut self, l: usize) {
         set_bit(&mut self.waves, l, false);
+        set_bit(&mut self.moving, l, false);
     }
 
     /// Inputs at local times `tau` [s], without sinusoids in lanes that are not among `lanes`.
     #[inline(always)]
     pub fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
         let mut v = [R::splat(0.0); slot::COUNT];
-        for (v, c) in v.iter_mut().zip(&self.c) {
+        let count = if self.moving & lanes == 0 { slot::SURFACE } else { slot::COUNT };
+        for (v, c) in v.iter_mut().zip(&self.c).take(count) {
             *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
         }
         if self.waves & lanes != 0 {

@@ -8,6 +8,7 @@ use super::friction::Stage;
 use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
 use super::linalg::Vec3;
+use super::moving_surface::SurfaceState;
 use super::respond::{Response, respond};
 use super::state::State;
 use super::step::{Events, pass};
@@ -30,6 +31,7 @@ pub struct Solver<R: Real, B> {
     pub(super) settles: bool,
     pub(super) contacts: Contacts<R>,
     pub(super) body: BodyState<R>,
+    pub(super) surface: SurfaceState<R>,
     pub(super) interval: LaneInterval<R>,
     pub(super) step: Step<R>,
     pub(super) stage: StageState<R>,
@@ -80,7 +82,8 @@ pub(super) struct BodyState<R: Real> {
     pub(super) u_low: Vec3<R>,
     pub(super) q: Vec3<R>,
     pub(super) q_low: Vec3<R>,
-    /// The patch twist of the last solve: the next stage's guess, and where a pending stage is written back.
+    /// The patch twist of the last solve, relative to the surface: the next stage's guess, and where a
+    /// pending stage is written back.
     pub(super) patch_twist: Vec3<R>,
     /// Lanes with a pending stage, which is solved but not written back to the bristles yet, and these
     /// stages.
@@ -178,6 +181,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 h_next: R::splat(FRESH_STEP),
                 at_least: one,
             },
+            surface: SurfaceState::new(),
             interval: LaneInterval::new(),
             step: Step {
                 rest: [0.0; LANES],
@@ -261,10 +265,13 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) = (0, 0, 0);
         self.body.h_next.set(l, FRESH_STEP);
         self.body.rate.set(l, [0.0; 3]);
-        let (q, u) = (contact.initial.pose, body.first_twist());
+        set_bit(&mut self.surface.moving, l, contact.inputs.surface.is_some());
+        self.surface.turn.set(l, [0.0; 3]);
+        self.surface.turn_low.set(l, [0.0; 3]);
+        let (q, u) = (contact.initial.pose, contact.first_body_twist());
         set_compensated(&mut self.body.u, &mut self.body.u_low, l, u.to_array());
         set_compensated(&mut self.body.q, &mut self.body.q_low, l, q.to_array());
-        self.body.patch_twist.set(l, body.transform(q).twist(u).to_array());
+        self.body.patch_twist.set(l, contact.slip_twist(q, 0.0, u, contact.surface_at(0.0)).to_array());
     }
 
     fn allow(&mut self, l: usize, steps: u64) {
@@ -293,12 +300,12 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {
         let (q, u) =
             (compensated(self.body.q, self.body.q_low, l).into(), compensated(self.body.u, self.body.u_low, l).into());
-        let (twist, patch_twist) = if contact.body.free().is_none() {
-            let given = Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]);
-            (given, given)
-        } else {
-            (u, contact.body.transform(q).twist(u))
-        };
+        let is_given = contact.body.free().is_none();
+        let u = if is_given { Twist::new(v[slot::LOAD], v[slot::LOAD + 1], v[slot::LOAD + 2]) } else { u };
+        let surface = Twist::new(v[slot::SURFACE], v[slot::SURFACE + 1], v[slot::SURFACE + 2]);
+        let turn = compensated(self.surface.turn, self.surface.turn_low, l)[0];
+        let patch_twist = contact.slip_twist(q, turn, u, surface);
+        let twist = contact.sampled_twist(q, u, patch_twist);
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
         let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
         let (wrench, shares) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
@@ -350,6 +357,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
             u_low,
             q,
             q_low,
+            turn: [self.surface.turn, self.surface.turn_low].map(|turn| turn.lane(l)[0]),
             patch_twist: self.body.patch_twist.lane(l),
             rate: self.body.rate.lane(l),
             h_next: self.body.h_next.lane(l),
@@ -367,6 +375,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
     fn import(&mut self, l: usize, contact: &Contact, state: &State) {
         set_split(&mut self.body.u, &mut self.body.u_low, l, state.u, state.u_low);
         set_split(&mut self.body.q, &mut self.body.q_low, l, state.q, state.q_low);
+        let [turn, turn_low] = state.turn.map(|turn| [turn, 0.0, 0.0]);
+        set_split(&mut self.surface.turn, &mut self.surface.turn_low, l, turn, turn_low);
         self.body.patch_twist.set(l, state.patch_twist);
         self.body.rate.set(l, state.rate);
         self.body.h_next.set(l, state.h_next);

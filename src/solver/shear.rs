@@ -42,7 +42,9 @@ pub fn shear<'a>(
     let k = Consts::<f64>::new(&contact.friction);
     let sigma1 = contact.friction.effective_for_law().sigma1;
     let Moment { time, pose, twist, f_n } = moment;
-    let u = contact.body.transform(pose).twist(twist);
+    // In a hand that moves, recorded twists are relative to it.
+    let surface = if contact.is_carried() { Twist::default() } else { contact.surface_at(time) };
+    let u = contact.slip_twist(pose, 0.0, twist, surface);
     let [mu_c, mu_s] = contact.coefficients_at(time);
     let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
     let grid = patch.grid();

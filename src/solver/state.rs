@@ -21,7 +21,9 @@ pub struct State {
     pub q: [f64; 3],
     /// See [`State::u`].
     pub q_low: [f64; 3],
-    /// The patch twist of the last solve [m/s, m/s, rad/s].
+    /// How far a moving hand has turned since the start [rad], with its low part.
+    pub turn: [f64; 2],
+    /// The patch twist of the last solve, relative to the surface [m/s, m/s, rad/s].
     pub patch_twist: [f64; 3],
     /// With a tolerance: the derivative by time of what the step control compares.
     pub rate: [f64; 3],
@@ -74,6 +76,7 @@ impl Default for State {
             u_low: [0.0; 3],
             q: [0.0; 3],
             q_low: [0.0; 3],
+            turn: [0.0; 2],
             patch_twist: [0.0; 3],
             rate: [0.0; 3],
             h_next: super::constants::FRESH_STEP,

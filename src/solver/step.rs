@@ -26,6 +26,7 @@ use super::constants::*;
 use super::friction::{Stage, steepest_between};
 use super::lanes::Solver;
 use super::linalg::{Mat3, Vec3, add3};
+use super::moving_surface::{Rates, surface_twist};
 use super::transform::{Transform, at};
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
@@ -50,23 +51,35 @@ copies! {
 }
 
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
-    /// The transform at the pose a time `dt` ahead.
+    /// The pose a time `dt` ahead.
     #[inline(always)]
-    fn ahead(&self, dt: R) -> Transform<R> {
-        let q = self.body.q.plus(dt, self.body.u);
+    pub(super) fn pose_ahead(&self, dt: R) -> Vec3<R> {
+        let mut q = self.body.q.plus(dt, self.body.u);
+        if self.carried() & self.running != 0 {
+            update(R::from_bitmask(self.carried()), &mut q, self.body.q.plus(dt, self.surface.start.pose));
+        }
+        q
+    }
+
+    /// The transform at a pose `q`, which is a time `dt` ahead.
+    #[inline(always)]
+    pub(super) fn transform(&self, q: Vec3<R>, dt: R) -> Transform<R> {
         let gripper = R::from_bitmask(self.contacts.gripper);
         let o = [R::select(gripper, -q.x, self.contacts.offset[0]), R::select(gripper, -q.y, self.contacts.offset[1])];
         let mut t = Transform { cos: R::splat(1.0), sin: R::splat(0.0), o };
         if self.contacts.turning & self.running != 0 {
-            self.rotate(q.z, &mut t);
+            self.rotate(self.contacts.turning & self.running, q.z, &mut t);
+        }
+        if self.carried() & self.running != 0 {
+            let turn = dt.fma(self.surface.start.turn, self.surface.turn.x);
+            self.rotate(self.carried() & self.running, turn, &mut t);
         }
         t
     }
 
-    /// Sine and cosine of the lanes whose patch turns with the body.
+    /// Sine and cosine of the lanes whose patch turns, with the body or with a hand.
     #[inline(never)]
-    fn rotate(&self, theta: R, t: &mut Transform<R>) {
-        let mut turning = self.contacts.turning & self.running;
+    fn rotate(&self, mut turning: Bits, theta: R, t: &mut Transform<R>) {
         while turning != 0 {
             let l = turning.trailing_zeros() as usize;
             turning &= turning - 1;
@@ -122,7 +135,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             tau[l] = self.interval.length[l] - self.interval.left[l];
         }
         self.step.tau = R::select(starting, from_f64(&tau), self.step.tau);
-        let longest = to_f64(self.longest_step(&self.interval.inputs(self.step.tau, self.starting)));
+        let v = self.interval.inputs(self.step.tau, self.starting);
+        if self.surface.moving & self.starting != 0 {
+            self.start_rates(surface_twist(&v));
+        }
+        let longest = to_f64(self.longest_step(&v));
         let (starts, left, h_max, old) =
             (to_f64(R::select(starting, one, zero)), self.interval.left, self.contacts.h_max, self.step.rest);
         let mut h = [0.0; LANES];
@@ -182,7 +199,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if prescribed != 0 {
             // There is nothing to solve, so that this pass commits the stage at once.
             let mask = R::from_bitmask(prescribed);
-            update(mask, &mut self.body.patch_twist, load);
+            let slip = if self.surface.moving == 0 { load } else { load - surface_twist(&v) };
+            update(mask, &mut self.body.patch_twist, slip);
             update(R::from_bitmask(prescribed & !self.stage.second), &mut self.step.before, load);
             self.body.pending_stage = Stage::select(mask, &st, &self.body.pending_stage);
             self.body.pending |= prescribed;
@@ -224,17 +242,29 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         (resist, gain): (Vec3<R>, Mat3<R>),
         solving: Bits,
     ) -> (Bits, Bits) {
-        let (t, point) = (self.ahead(dt), self.bristles.reference_point());
+        let (q, point) = (self.pose_ahead(dt), self.bristles.reference_point());
+        let t = self.transform(q, dt);
+        let (moves, s) = (self.surface.moving & self.running != 0, surface_twist(v));
         let grip = a * self.contacts.pads * v[slot::F_N];
         let first = R::from_bitmask(R::bitmask(self.stage.newton.lt(R::splat(0.5))));
-        let du = Vec3::select(first, t.body_twist(self.body.patch_twist) - self.body.u, self.stage.du);
+        let guess = if moves {
+            self.slipping_body(&t, q, self.body.patch_twist, s)
+        } else {
+            t.body_twist(self.body.patch_twist)
+        };
+        let du = Vec3::select(first, guess - self.body.u, self.stage.du);
         let base =
             Vec3::select(R::from_bitmask(self.stage.second), self.step.du1 * R::splat(EXTRAPOLATION), Vec3::zero());
         let gain = t.gain(&gain, point) * grip;
         let rest = (base - du).times(self.contacts.mass).plus(a, load).plus(-grip, t.wrench(resist, point));
         let d = gain.plus_diagonal(self.contacts.mass).solve(rest);
         self.stage.du = du + d;
-        update(R::from_bitmask(solving), &mut self.body.patch_twist, t.twist(self.body.u + self.stage.du));
+        let u = self.body.u + self.stage.du;
+        let slip = if moves { self.slip_twist(&t, q, u, s) } else { t.twist(u) };
+        update(R::from_bitmask(solving), &mut self.body.patch_twist, slip);
+        if moves {
+            self.surface.last = self.rates(q, u, slip, s);
+        }
         let failed = solving & !(finite(self.stage.du) & finite(self.body.patch_twist));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.body.patch_twist, point)));
@@ -311,6 +341,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         let (first, second) = (done & !self.stage.second, done & self.stage.second);
         update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
+        if self.surface.moving != 0 {
+            self.keep_rates(first);
+        }
         if self.tolerance.is_some() {
             self.bristles.save(R::from_bitmask(first & solved));
         }
@@ -332,7 +365,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let tolerance = R::splat(tolerance) * R::select(R::from_bitmask(self.contacts.prescribed), mu_c, one);
         // The second stage against the straight line through the first: the error of a first-order step,
         // docs/model.md (57).
-        let (d1, d2) = (self.step.du1, self.stage.du);
+        let (mut d1, mut d2) = (self.step.du1, self.stage.du);
+        let sliding = self.surface.moving & !self.contacts.prescribed;
+        if sliding & done != 0 {
+            // On a surface that moves it is the slip that has to be exact.
+            let [start, first, last] = [self.surface.start.slip, self.surface.first.slip, self.surface.last.slip];
+            update(R::from_bitmask(sliding), &mut d1, first - start);
+            update(R::from_bitmask(sliding), &mut d2, last - start);
+        }
         let first = self.size(d2.plus(R::splat(-1.0 / KAPPA), d1));
         // The third derivative, from the first derivatives at the step's start, its first stage and its end,
         // docs/model.md (56) and (58).
@@ -343,7 +383,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let third = R::select(one.lt(self.body.at_least), zero, third);
         let [first_limit, third_limit] = self.limits(tolerance);
         let (first, third) = (first / first_limit, third / (R::splat(THIRD_ORDER_SHARE) * third_limit));
-        let error = first.max(third);
+        let mut error = first.max(third);
+        if sliding & done != 0 {
+            let pose = self.pose_error() / tolerance;
+            error = R::select(R::from_bitmask(sliding), error.max(pose), error);
+        }
         let change = R::splat(SAFETY) * error.max(tiny).rsqrt();
         let change = change.max(R::splat(STEP_CHANGE_LIMITS[0])).min(R::splat(STEP_CHANGE_LIMITS[1]));
         let (unsolved, ambiguous) = (self.step.unsolved[0] | self.step.unsolved[1], self.step.least_pivot.lt(tiny));
@@ -371,10 +415,32 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn limits(&self, tolerance: R) -> [R; 2] {
         let u = self.body.u;
-        let speed = self.size(u).max(self.size(u + self.step.du1)).max(self.size(u + self.stage.du));
+        let mut rounding = R::splat(0.0);
+        let mut speed = self.size(u).max(self.size(u + self.step.du1)).max(self.size(u + self.stage.du));
+        if self.surface.moving & !self.contacts.prescribed != 0 {
+            // There it is the slip that is slow.
+            let slip = |rates: &Rates<R>| self.size(rates.slip);
+            let slip = slip(&self.surface.start).max(slip(&self.surface.first)).max(slip(&self.surface.last));
+            let sliding = R::from_bitmask(self.surface.moving & !self.contacts.prescribed);
+            rounding = R::select(sliding, R::splat(SLIP_ROUNDING / R::ROUNDER) * speed, rounding);
+            speed = R::select(sliding, slip, speed);
+        }
         let relative = (R::splat(RELATIVE_TOLERANCE) * speed).max(R::splat(LEAST_TOLERANCE) * tolerance).min(tolerance);
         let third = R::select(R::splat(NEAR_SLIP).lt(self.step.loading), relative, tolerance);
-        [R::select(R::from_bitmask(self.contacts.creeps), relative, third), third]
+        let first = R::select(R::from_bitmask(self.contacts.creeps), relative, third);
+        [first.max(rounding), third.max(rounding)]
+    }
+
+    /// Estimated error [m/s] of the pose on a surface that moves, `docs/model.md` (59a): that of the formula,
+    /// from the rates at the start of the step and in its stages, and that of the pose ahead, at which the
+    /// surface has another velocity if it turns.
+    #[inline(always)]
+    fn pose_error(&self) -> R {
+        let [start, first, last] = [self.surface.start.pose, self.surface.first.pose, self.surface.last.pose];
+        let bend = ((last - first) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), first - start);
+        let strays = (first * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), last) - start;
+        let turn = self.surface.last.turn.max(-self.surface.last.turn);
+        R::splat(QUADRATURE).fma(self.size(bend), self.step.h * turn * self.size(strays))
     }
 
     /// Moves the bodies of the lanes that have `ended` a step, and lets those whose interval goes on start
@@ -386,7 +452,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         let (one, mask) = (R::splat(1.0), R::from_bitmask(ended));
         let mean = |first: Vec3<R>, second| (first * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), second);
-        let (given, found) = (mean(self.step.before, load), self.body.u + mean(self.step.du1, self.stage.du));
+        let given = mean(self.step.before, load);
+        let mut found = self.body.u + mean(self.step.du1, self.stage.du);
+        if self.carried() & ended != 0 {
+            let (first, last) = (self.surface.first, self.surface.last);
+            update(R::from_bitmask(self.carried()), &mut found, mean(first.pose, last.pose));
+            let turn = R::splat(1.0 - KAPPA).fma(first.turn, R::splat(KAPPA) * last.turn);
+            self.turn_hand(ended, turn * self.step.h);
+        }
         let (q, q_low) = add3(
             self.body.q,
             self.body.q_low,

@@ -100,6 +100,7 @@ fn point(Spec { step, contact, patch, body, inputs, .. }: &Spec) -> Check {
         ("patch.size", patch.size.is_some()),
         ("body.inertia", body.inertia.is_some()),
         ("inputs.wrench.tau", inputs.wrench.as_ref().is_some_and(|w| w.tau.is_some())),
+        ("inputs.surface", inputs.surface.is_some()),
     ];
     if let Some((key, _)) = of_patches.iter().find(|(_, given)| *given) {
         return Err(unused(key, "contacts with a patch, which turn"));
@@ -214,6 +215,14 @@ pub(super) fn coefficients(friction: &FrictionSpec, inputs: &InputsSpec) -> Chec
 fn inputs(Spec { inputs, body, patch, .. }: &Spec) -> Check {
     if body.kind == KindName::Prescribed && inputs.twist.is_none() {
         return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
+    }
+    if let Some(surface) = &inputs.surface {
+        if surface.vx.is_none() && surface.vy.is_none() && surface.w.is_none() {
+            return Err(missing("inputs.surface", "one or several of `vx`, `vy`, `w`"));
+        }
+        if surface.at.is_some() && surface.w.is_none() {
+            return Err(unused("inputs.surface.at", "a surface that turns, with `w`"));
+        }
     }
     if patch.unit.is_some() {
         if inputs.normal_force.is_some() || inputs.tilt.is_some() {

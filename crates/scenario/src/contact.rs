@@ -11,6 +11,7 @@ use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::error::ParameterError;
 use bristle::friction::Friction;
+use bristle::moving_surface::MovingSurface;
 use bristle::parameter::{self, TILT_ANGLE, TILT_DIRECTION, TILT_GRAVITY};
 use bristle::planar::{Pose, Twist};
 use bristle::point::{PointElement, PointModel};
@@ -201,6 +202,19 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
             or_zero("inputs.twist.w", t.w.as_ref(), d)?,
         ];
         *at = t.at;
+    }
+    if let Some(s) = &spec.surface {
+        inputs.surface = Some(MovingSurface {
+            twist: [
+                or_zero("inputs.surface.vx", s.vx.as_ref(), d)?,
+                or_zero("inputs.surface.vy", s.vy.as_ref(), d)?,
+                or_zero("inputs.surface.w", s.w.as_ref(), d)?,
+            ],
+            at: s
+                .at
+                .as_ref()
+                .map_or([0.0; 2], |at| [0, 1].map(|i| d.number(&format!("inputs.surface.at.{i}"), &at[i]))),
+        });
     }
     inputs.mu_c = spec.mu_c.as_ref().map(|s| signal("inputs.mu_c", s, d)).transpose()?;
     inputs.mu_s = spec.mu_s.as_ref().map(|s| signal("inputs.mu_s", s, d)).transpose()?;

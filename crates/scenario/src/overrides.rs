@@ -9,12 +9,13 @@ use bristle::quote::{message, quoted};
 
 /// Lists of numbers with their default values, from which one number can be set although a scenario does not
 /// have the list.
-const LISTS: [(&str, &[f64]); 5] = [
+const LISTS: [(&str, &[f64]); 6] = [
     ("initial.pose", &[0.0; 3]),
     ("initial.twist", &[0.0; 3]),
     ("body.offset", &[0.0; 2]),
     ("inputs.gravity", &[0.0; 2]),
     ("inputs.anchor", &[0.0; 2]),
+    ("inputs.surface.at", &[0.0; 2]),
 ];
 /// Keys that take one number or a list of two, and the default number, which holds unless a scenario has
 /// `file` or `pressure`.

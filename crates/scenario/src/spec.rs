@@ -360,6 +360,10 @@ pub struct InputsSpec {
     pub tilt: Option<TiltSpec>,
     /// The twist of the patch, kind `prescribed` only.
     pub twist: Option<TwistSpec>,
+    /// The twist of what the patch touches, which is at rest if not given: of a belt or a turntable in axes
+    /// of the world, of the hand of a `gripper`, or under a `prescribed` twist, in axes of the patch. Not of
+    /// a point contact.
+    pub surface: Option<SurfaceSpec>,
     pub mu_c: Option<SignalSpec>,
     pub mu_s: Option<SignalSpec>,
 }
@@ -367,7 +371,7 @@ pub struct InputsSpec {
 impl InputsSpec {
     /// All signals that are given, by the names of their fields.
     pub(super) fn signals(&self) -> impl Iterator<Item = (&'static str, &SignalSpec)> {
-        let (wrench, twist) = (self.wrench.as_ref(), self.twist.as_ref());
+        let (wrench, twist, surface) = (self.wrench.as_ref(), self.twist.as_ref(), self.surface.as_ref());
         let [gravity, anchor] = [&self.gravity, &self.anchor].map(Option::as_ref);
         [
             ("inputs.normal_force", self.normal_force.as_ref()),
@@ -381,6 +385,9 @@ impl InputsSpec {
             ("inputs.twist.vx", twist.and_then(|t| t.vx.as_ref())),
             ("inputs.twist.vy", twist.and_then(|t| t.vy.as_ref())),
             ("inputs.twist.w", twist.and_then(|t| t.w.as_ref())),
+            ("inputs.surface.vx", surface.and_then(|s| s.vx.as_ref())),
+            ("inputs.surface.vy", surface.and_then(|s| s.vy.as_ref())),
+            ("inputs.surface.w", surface.and_then(|s| s.w.as_ref())),
             ("inputs.mu_c", self.mu_c.as_ref()),
             ("inputs.mu_s", self.mu_s.as_ref()),
         ]
@@ -417,4 +424,14 @@ pub struct TwistSpec {
     /// Reference point; `"cop"` if not given.
     #[serde(default)]
     pub at: TwistPoint,
+}
+
+/// The twist of a surface that moves; what is not given is 0.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SurfaceSpec {
+    pub vx: Option<SignalSpec>,
+    pub vy: Option<SignalSpec>,
+    pub w: Option<SignalSpec>,
+    pub at: Option<[Number; 2]>,
 }

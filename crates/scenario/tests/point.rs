@@ -29,6 +29,7 @@ fn scenarios_say_point_contacts_and_refuse_keys_without_effect() {
         ("", "inertia = 1.0", "", "body.inertia"),
         ("", "", "anchor = [1.0, 0.0]", "inputs.anchor"),
         ("", "", "wrench = { tau = 1.0 }", "inputs.wrench.tau"),
+        ("", "", "surface = { vx = 1.0 }", "inputs.surface"),
         ("rule = \"cells\"", "", "", "contact.rule"),
     ] {
         let error = parse(&text(contact, body, inputs)).unwrap_err().to_string();

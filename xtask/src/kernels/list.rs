@@ -48,8 +48,8 @@ impl Steps {
 }
 
 /// The kernels of an adapter. Those that step contacts: each law with a grid, in steps of one length and in
-/// chosen ones, and with a reduced bristle; for Elasto-Plastic also other layouts, sizes and forms; each law
-/// of a point contact. Then all others.
+/// chosen ones, and with a reduced bristle; for Elasto-Plastic also other forms, layouts, sizes and surfaces
+/// that move; each law of a point contact. Then all others.
 ///
 /// # Errors
 /// A shader whose text cannot be made.
@@ -58,7 +58,7 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
     let reduced = KernelShape::reduced(adapter);
     for &law in Law::ALL {
         let mut add = |what: &str, shape: KernelShape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
-            let variant = Variant { shape, law, gaussian: true, adaptive, reduced, point: None };
+            let variant = Variant { shape, law, gaussian: true, adaptive, moving: false, reduced, point: None };
             let steps = if adaptive { ", adaptive" } else { "" };
             let made = stepping(format!("{}, {what}{steps}", law.name()), &variant, cells as u32)?;
             all.push(made);
@@ -82,12 +82,25 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         for cells in [25, 1024, 4096] {
             add(&format!("grid of {cells}"), KernelShape::of(cells, adapter), cells, false, None)?;
         }
+        for (what, shape, cells, reduced) in
+            [("grid of 317", grid, CELLS, None), ("ellipsoid", reduced, 1, consistent(true))]
+        {
+            let variant = Variant { shape, law, gaussian: true, adaptive: true, moving: true, reduced, point: None };
+            all.push(stepping(format!("{}, {what}, adaptive, moving surface", law.name()), &variant, cells as u32)?);
+        }
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
         let (law_of_bristles, point) = (Law::default(), Some((law, elements)));
-        let variant =
-            Variant { shape: reduced, law: law_of_bristles, gaussian: true, adaptive: false, reduced: None, point };
+        let variant = Variant {
+            shape: reduced,
+            law: law_of_bristles,
+            gaussian: true,
+            adaptive: false,
+            moving: false,
+            reduced: None,
+            point,
+        };
         all.push(stepping(format!("point, {}{what}", law.name()), &variant, 1)?);
     }
     let others = Program::all().into_iter().chain(bristle_rigid::gpu::programs());

@@ -16,6 +16,7 @@ use bristle::body::{Body, FreeBody};
 use bristle::contact::Contact;
 use bristle::engine::ALL_SLIDES;
 use bristle::error::ParameterError;
+use bristle::moving_surface::MovingSurface;
 use bristle::parameter::{self, Parameter};
 use bristle::patch::Grid;
 use bristle::pool;
@@ -207,6 +208,10 @@ fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, P
                 all.extend([("anchor_x", parameter::ANCHOR, x), ("anchor_y", parameter::ANCHOR, y)]);
             }
         }
+    }
+    if let Some(MovingSurface { twist: [vx, vy, w], .. }) = &contact.inputs.surface {
+        all.extend([("surface_vx", parameter::SURFACE_VX, vx), ("surface_vy", parameter::SURFACE_VY, vy)]);
+        all.push(("surface_w", parameter::SURFACE_W, w));
     }
     all.extend(contact.inputs.mu_c.iter().map(|mu| ("mu_c", parameter::INPUT_MU_C, mu)));
     all.extend(contact.inputs.mu_s.iter().map(|mu| ("mu_s", parameter::INPUT_MU_S, mu)));

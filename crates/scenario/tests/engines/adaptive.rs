@@ -1,15 +1,16 @@
 //! Steps that each contact chooses for itself.
 
+use bristle::body::Frame;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
-
 use bristle::friction::{Friction, Law};
+use bristle::moving_surface::MovingSurface;
 use bristle::patch::Shape;
 use bristle::planar::Pose;
 use bristle::random::Draw;
-use bristle::schedule::Signal;
+use bristle::schedule::{Signal, Sine};
 
-use crate::common::{Adaptive, Case, WITH_THE_BODY, cases, free, on_table, prescribed, rollout, run, shape};
+use crate::common::{Adaptive, Case, WITH_THE_BODY, cases, free, in_hand, on_table, prescribed, rollout, run, shape};
 use crate::converged::prescribed_error;
 
 /// Largest error of the positions [m] of the eight in-hand cases on the circle, and passes of the four under
@@ -128,4 +129,44 @@ fn hostile_contacts_follow_their_path_of_tiny_steps() {
         .collect();
     errors.sort_by(f64::total_cmp);
     assert!(errors[20] < 1e-4 && errors[36] < 1e-3, "errors over the path, sorted: {errors:?}");
+}
+
+/// Hands, belts and turntables that swing, drawn at random: at most the tolerance times the duration apart in
+/// most, and never far from it.
+#[test]
+fn contacts_on_moving_surfaces_follow_their_path_of_tiny_steps() {
+    let duration = 0.05;
+    let error = |k: u64| {
+        let draw = Draw::new(11, k);
+        let between = |name: &str, low: f64, high: f64| low + (high - low) * draw.uniform(name);
+        let friction = Friction {
+            law: Law::ALL[k as usize % Law::ALL.len()],
+            mu_c: between("mu_c", 0.2, 0.6),
+            mu_s: between("mu_s", 0.6, 0.7),
+            sigma0: 1e5,
+            sigma1: 1e2,
+            ..Friction::default()
+        };
+        let patch = shape(3, 0.02, Shape::Square);
+        let mut contact = match k % 3 {
+            0 => in_hand(&patch, friction, [0.01, -0.01, 0.3], Signal::constant(between("grip", 1.0, 6.0))),
+            1 => on_table(Frame::World, &patch, friction),
+            _ => on_table(WITH_THE_BODY, &patch, friction),
+        };
+        contact.initial.pose.x += between("x", 0.0, 0.02);
+        let wave = |name: &str, most: f64| {
+            let (amplitude, omega) = (most * draw.uniform(name), between("omega", 20.0, 120.0));
+            Signal::sines(0.0, vec![Sine { amplitude, omega, phase: between("phase", -3.0, 3.0) }])
+        };
+        let twist = [wave("vx", 0.2), wave("vy", 0.2), wave("w", 8.0)];
+        contact.inputs.surface = Some(MovingSurface { twist, at: [between("at", -0.2, 0.0), 0.05] });
+        let run = |plan: &Plan| rollout(&Cpu::new(), std::slice::from_ref(&contact), plan);
+        let tiny = run(&Plan::new(duration, 4e-6, 5e-3).unwrap());
+        let chosen = run(&Plan::new(duration, LONGEST_STEP, 5e-3).unwrap().with_tolerance(DEFAULT_TOLERANCE).unwrap());
+        let apart = |(a, b): (&Pose, &Pose)| (a.x - b.x).hypot(a.y - b.y);
+        chosen.pose.iter().zip(&tiny.pose).map(apart).fold(0.0, f64::max) / (DEFAULT_TOLERANCE * duration)
+    };
+    let mut errors: Vec<f64> = (0..36).map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[27] < 1.0 && errors[35] < 5.0, "errors over the tolerance times the duration: {errors:?}");
 }

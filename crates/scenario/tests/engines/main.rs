@@ -13,6 +13,7 @@ mod leave;
 mod physics;
 mod slip;
 mod steady;
+mod surface;
 
 use bristle::cpu::Cpu;
 use bristle::engine::DEFAULT_TOLERANCE;
@@ -113,6 +114,15 @@ macro_rules! suite {
                 steady::a_constant_twist_has_its_steady_wrench_from_the_start,
                 steady::a_body_that_has_been_sliding_slows_by_mu_g,
                 steady::a_spin_has_no_force,
+                surface::a_box_on_a_belt_lags_by_its_braking_distance,
+                surface::a_turntable_throws_its_load_at_the_speed_it_must,
+                surface::a_hand_loses_its_object_at_the_acceleration_it_must,
+                surface::an_open_hand_turns_away_from_its_object,
+                surface::a_grip_on_an_arc_carries_weight_and_centripetal_force,
+                surface::an_accelerating_surface_is_one_at_rest_under_inertial_loads,
+                surface::a_spinning_hand_is_one_at_rest_under_a_torque,
+                surface::a_prescribed_twist_is_felt_relative_to_the_surface,
+                surface::a_surface_that_does_not_move_is_one_at_rest,
                 slip::nothing_slips_at_rest_near_the_limit_and_all_does_in_motion,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
@@ -149,6 +159,14 @@ macro_rules! suite {
                 grip::normal_force_through_zero_is_no_contact_below,
                 steady::a_constant_twist_has_its_steady_wrench_from_the_start,
                 steady::a_body_that_has_been_sliding_slows_by_mu_g,
+                surface::a_turntable_throws_its_load_at_the_speed_it_must,
+                surface::a_hand_loses_its_object_at_the_acceleration_it_must,
+                surface::an_open_hand_turns_away_from_its_object,
+                surface::a_grip_on_an_arc_carries_weight_and_centripetal_force,
+                surface::an_accelerating_surface_is_one_at_rest_under_inertial_loads,
+                surface::a_spinning_hand_is_one_at_rest_under_a_torque,
+                surface::a_prescribed_twist_is_felt_relative_to_the_surface,
+                surface::a_surface_that_does_not_move_is_one_at_rest,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
