@@ -12,12 +12,12 @@ struct CellTrial {
     t: Trial,
 }
 
-// The trial of a bristle with base (zx, zy) at velocity m, docs/model.md (32).
-fn trial(st: Stage, m: Motion, zx: Real, zy: Real) -> CellTrial {
+// The trial of a bristle with base (zx, zy) at velocity m, docs/model.md (32), in the cells of turn i.
+fn trial(i: u32, st: Stage, m: Motion, zx: Real, zy: Real) -> CellTrial {
     let a_sigma0 = Real(st.a_sigma0);
     let yx = fma(a_sigma0, m.vx, zx);
     let yy = fma(a_sigma0, m.vy, zy);
-    let g = fma(Real(st.mu_d), m.bell, Real(st.mu_c));
+    let g = own_limit(i, fma(Real(st.mu_d), m.bell, Real(st.mu_c)));
     if (!DIRECTED) {
         let travel = law_travel(st.a_sigma0, m.s, m.s);
         return CellTrial(yx, yy, yx, yy, m.s, Trial(Real(0.0), Real(0.0), g, travel));
@@ -38,8 +38,8 @@ struct Gain {
 }
 
 // d zeta*/dv, docs/model.md (44) and (48): the limit changes by chi g' along the velocity.
-fn sensitivity(st: Stage, m: Motion, c: CellTrial, z: Slip) -> Gain {
-    let g_slope = st.chi * st.mu_d * m.bell_slope;
+fn sensitivity(i: u32, st: Stage, m: Motion, c: CellTrial, z: Slip) -> Gain {
+    let g_slope = own_limit(i, st.chi * st.mu_d * m.bell_slope);
     let by = law_sensitivity(st.a_sigma0, c.t, z, m.s, c.along);
     let along = fma(by.limit, g_slope, by.speed) * m.inv_s;
     var row_x = along * m.vx;

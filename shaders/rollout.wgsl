@@ -13,6 +13,8 @@ struct Contact {
     v_s: f32,
     s_ba: f32,
     k_g: f32,
+    // The greatest factor of the friction map; 1 without one.
+    most_friction: f32,
     kind: u32,
     mass: f32,
     inertia: f32,

@@ -82,7 +82,7 @@ fn transform(q: vec3f, dt: f32) -> Transform {
 // a tolerance, no longer than the step to try next.
 fn longest_step(v: Inputs) -> f32 {
     let c = &contacts[contact];
-    let fall = c.pads * v.f_n * (v.mu_s - v.mu_c) * stribeck_slope();
+    let fall = c.pads * v.f_n * c.most_friction * (v.mu_s - v.mu_c) * stribeck_slope();
     let most = select(c.h_max, min(c.h_max, bodies[own()].h_next), adaptive);
     if (c.kind == KIND_PRESCRIBED || fall <= 0.0) {
         return most;
@@ -141,7 +141,7 @@ fn stage_constants(v: Inputs, a: f32) -> Stage {
     let c = &contacts[contact];
     let mu_d = v.mu_s - v.mu_c;
     // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
-    let fall = 2.0 * a * c.pads * v.f_n * mu_d * c.k_g / c.v_s;
+    let fall = 2.0 * a * c.pads * v.f_n * c.most_friction * mu_d * c.k_g / c.v_s;
     var chi = 1.0;
     if (fall > c.mass) {
         chi = c.mass / fall;

@@ -208,6 +208,10 @@ impl Contact {
         parameter::POSE_Y.range.check("initial.pose.y", y)?;
         parameter::POSE_THETA.range.check("initial.pose.theta", theta)?;
         self.validate_point()?;
+        if !self.model.is_grid() && self.patch.friction_map().is_some() {
+            let accepted = "none: friction by region takes one bristle in every cell, the model `distributed`";
+            return Err(ParameterError::new("friction.map", "given", accepted));
+        }
         if let Model::LimitSurface(table, _) = &self.model
             && table.is_at_origin()
         {
@@ -652,7 +656,14 @@ mod tests {
             // Signals whose check takes a timeline.
             c.inputs.mu_c = Some(Signal::constant(0.5));
         };
-        let bad: [(&str, Contact); 15] = [
+        let bad: [(&str, Contact); 16] = [
+            (
+                "friction.map",
+                with(&|c| {
+                    let mapped = Patch::clone(&c.patch).with_friction_map(&[0.5; 25]).unwrap();
+                    (c.patch, c.model) = (mapped.into(), Model::Ellipsoid(Form::Consistent));
+                }),
+            ),
             ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(0.0)).1)),
             ("patch.update", with(&|c| (hertz(c), c.inputs.remap_every = Some(-1.0)).1)),
             ("inputs.normal_force", with(&|c| c.inputs.normal_force = nan())),

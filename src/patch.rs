@@ -9,6 +9,7 @@
 //! determines the present map. A map that follows the force is symmetric about the middle of its grid; frames
 //! are not, and move the centre of pressure.
 
+mod friction_map;
 mod pressure;
 mod sequence;
 mod shape;
@@ -19,6 +20,9 @@ pub use shape::Shape;
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use friction_map::FrictionMap;
+pub(crate) use friction_map::friction_in_pressure;
 
 use crate::error::{ParameterError, PatchError, check};
 use crate::range::SIZE;
@@ -125,6 +129,7 @@ pub struct Patch {
     hertz: Option<Hertz>,
     sequence: Option<Arc<Sequence>>,
     takes_frames: bool,
+    friction: Option<FrictionMap>,
 }
 
 impl Patch {
@@ -154,7 +159,8 @@ impl Patch {
 
     /// Replaces the map by that of another patch with the same grid.
     pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
-        *self = Self { takes_frames: true, ..Self::from_weights(self.grid, Arc::clone(weights)) };
+        let friction = self.friction.take();
+        *self = Self { takes_frames: true, friction, ..Self::from_weights(self.grid, Arc::clone(weights)) };
     }
 
     /// Refuses pressures of which [`Patch::set_pressure`] makes no map.
@@ -184,7 +190,18 @@ impl Patch {
             [w * d2.sqrt(), w * d2, w * (x * x + y * y)]
         });
         let cop = [cx, cy];
-        Self { grid, weights, cop, radius, viscous, arm2, hertz: None, sequence: None, takes_frames: false }
+        Self {
+            grid,
+            weights,
+            cop,
+            radius,
+            viscous,
+            arm2,
+            hertz: None,
+            sequence: None,
+            takes_frames: false,
+            friction: None,
+        }
     }
 
     /// The smallest range of columns and the smallest range of rows that hold all cells with pressure.
@@ -249,8 +266,11 @@ impl Patch {
     /// finite counts as 0. A patch whose map does not depend on the force is returned as it is.
     pub fn under(&self, f_n: f64) -> Self {
         match self.hertz {
-            Some(rule) => Self::hertz(self.grid, rule, if f_n.is_finite() { f_n.max(0.0) } else { 0.0 })
-                .expect("the rule was checked when the patch was made"),
+            Some(rule) => {
+                let patch = Self::hertz(self.grid, rule, if f_n.is_finite() { f_n.max(0.0) } else { 0.0 })
+                    .expect("the rule was checked when the patch was made");
+                Self { friction: self.friction.clone(), ..patch }
+            }
             None => self.clone(),
         }
     }
@@ -261,7 +281,7 @@ impl Patch {
             (MapKey::Force(f_n), _) => self.under(f_n),
             (MapKey::Frame(map), Some(sequence)) => {
                 let patch = Self::from_weights(self.grid, Arc::clone(&sequence.maps()[map as usize]));
-                Self { sequence: Some(Arc::clone(sequence)), ..patch }
+                Self { sequence: Some(Arc::clone(sequence)), friction: self.friction.clone(), ..patch }
             }
             (MapKey::Frame(_), None) => self.clone(),
         }
@@ -275,8 +295,8 @@ impl Patch {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
         grid.validate()?;
         let scaled = Self::from_weights(grid, Arc::clone(&self.weights));
-        let (hertz, sequence) = (self.hertz, self.sequence.clone());
-        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, ..scaled })
+        let (hertz, sequence, friction) = (self.hertz, self.sequence.clone(), self.friction.clone());
+        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, friction, ..scaled })
     }
 
     /// The grid.

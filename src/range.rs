@@ -69,6 +69,8 @@ pub(crate) fn bound(value: f64) -> String {
 
 /// `mu_c` and `mu_s`.
 pub const MU: Range = Range::new(1e-9, 1e6, "");
+/// Factors of a friction map.
+pub const FRICTION_FACTOR: Range = Range::new(1e-3, 1e3, "");
 
 /// Masses.
 pub const MASS: Range = Range::new(1e-12, 1e12, "kg");

@@ -20,6 +20,7 @@ pub mod moving_surface;
 pub mod point;
 pub mod respond;
 pub mod rigid_stick;
+pub mod runs;
 #[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "`Cpu::sensitivities` is not there"))]
 pub mod sensitivity;
 pub mod shear;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bristle::gpu::{Choice, Gpu};
-use bristle::limit_surface::{Basis, Ellipsoid, Quartic, Rule, Surface, Table};
+use bristle::limit_surface::{Basis, Ellipsoid, Quartic, ReferencePoint, Rule, Surface, Table};
 use bristle::patch::{Grid, Patch, Shape};
 use bristle::planar::{Twist, Wrench};
 use bristle::random::Draw;
@@ -755,5 +755,52 @@ fn margins_of_pure_motions_are_exact() {
                 assert!(margin.factor - margin.at_least < 1e-9, "{shape:?}, {rule:?}, {twist:?}: {margin:?}");
             }
         }
+    }
+}
+
+/// The known way around a friction map: the coefficient of each cell as a part of its pressure.
+#[test]
+fn friction_by_region_is_friction_in_the_pressure() {
+    let grid = Grid::new(9, 6, 0.03, 0.02).unwrap();
+    let pressure: Vec<f64> = grid.centres().map(|[x, y]| 1.0 + 30.0 * x - 20.0 * y).collect();
+    let factors: Vec<f64> = grid.centres().map(|[x, y]| if x < 0.004 { 0.3 } else { 1.1 + 30.0 * y }).collect();
+    let product: Vec<f64> = pressure.iter().zip(&factors).map(|(p, f)| p * f).collect();
+    let mapped = Patch::from_pressure(grid, &pressure).unwrap().with_friction_map(&factors).unwrap();
+    let mean = product.iter().sum::<f64>() / pressure.iter().sum::<f64>();
+    assert!((mapped.mean_friction() - mean).abs() < 1e-14);
+    let plain = Patch::from_pressure(grid, &product).unwrap();
+    let (mu, f_n, twist) = (0.6, 3.0, Twist::new(0.02, -0.01, 1.3));
+    for rule in [Rule::Cells, Rule::Points] {
+        let [of_map, of_product] = [&mapped, &plain].map(|patch| Surface::new(patch, rule));
+        let close = |found: [f64; 3], wanted: [f64; 3]| {
+            for (f, w) in found.iter().zip(wanted) {
+                assert!((f - w).abs() < 1e-12, "{found:?} {wanted:?}");
+            }
+        };
+        let [found, wanted] =
+            [(&of_map, mu), (&of_product, mean * mu)].map(|(s, mu)| s.wrench_at_origin(twist, mu, f_n));
+        close(found.to_array(), wanted.to_array());
+        let load = Wrench::new(0.3, 0.1, 1e-3);
+        let margins = [(&of_map, mu), (&of_product, mean * mu)].map(|(s, mu)| s.margin(load, mu, f_n).unwrap());
+        assert!((margins[0].factor - margins[1].factor).abs() < 1e-11 * margins[1].factor, "{margins:?}");
+        let many = of_map.margins(&vec![load; 40], mu, f_n).unwrap();
+        assert!(many.iter().all(|m| (m.factor - margins[0].factor).abs() < 1e-9 * m.factor));
+        let [found, wanted] = [&mapped, &plain].map(|patch| Table::new(patch, rule, 6).unwrap());
+        assert!((found.radius() - wanted.radius()).abs() < 1e-14);
+        assert!(of_map.margin_gradients(&[load], ReferencePoint::Cop, mu, f_n).is_err());
+    }
+    // Viscous friction is that of the pressure, about the same point.
+    let surface = Surface::new(&mapped, Rule::Points);
+    let cop = surface.patch().cop();
+    let mut wanted = Wrench::default();
+    let pressed = Patch::from_pressure(grid, &pressure).unwrap();
+    for cell in pressed.cells() {
+        let at = [cell.x - cop[0], cell.y - cop[1]];
+        let [vx, vy] = twist.velocity(at).map(|v| -0.2 * f_n * cell.w * v);
+        wanted = wanted + Wrench::new(vx, vy, at[0] * vy - at[1] * vx);
+    }
+    let found = surface.viscous_wrench(twist, 0.2, f_n);
+    for (f, w) in found.to_array().iter().zip(wanted.to_array()) {
+        assert!((f - w).abs() < 1e-14, "{found:?} {wanted:?}");
     }
 }

@@ -380,7 +380,8 @@ fn a_contact_takes_the_place_of_another() {
     }
 }
 
-/// A grid with another pressure on as many cells takes a place whose map no other contact has.
+/// A grid with another pressure, or other factors of friction, on as many cells takes a place whose map no
+/// other contact has.
 #[test]
 fn another_map_takes_the_place_of_one_that_is_not_shared() {
     let grid = Grid::new(5, 5, 0.02, 0.02).unwrap();
@@ -389,20 +390,38 @@ fn another_map_takes_the_place_of_one_that_is_not_shared() {
         let patch = Patch::from_pressure(grid, &pressure).unwrap().into();
         Contact { patch, ..contacts().swap_remove(0) }
     };
+    let even = with(0.0);
+    let mapped = |slope: f64| {
+        let factors: Vec<f64> = (0..25).map(|i| 0.5 + slope * f64::from(i)).collect();
+        let patch = Patch::clone(&even.patch).with_friction_map(&factors).unwrap().into();
+        Contact { patch, ..even.clone() }
+    };
     for (name, engine) in engines() {
-        let shared = with(0.0);
-        let old = vec![with(0.1), shared.clone(), shared];
-        let mut batch = engine.batch(old, Stepping::default()).unwrap();
-        batch.advance(CALL).unwrap();
-        let before = bits(&mut batch);
-        assert!(batch.engine().engine == "cpu" || !batch.takes(1, &with(0.3)), "{name}: others have that map");
-        batch.replace(&[0], &[with(0.3)]).unwrap();
-        let mut alone = engine.batch(vec![with(0.3)], Stepping::default()).unwrap();
-        assert_eq!(bits(&mut batch)[1..], before[1..], "{name}");
-        for _ in 0..3 {
+        for with in [&with as &dyn Fn(f64) -> Contact, &mapped] {
+            let shared = with(0.0);
+            let old = vec![with(0.02), shared.clone(), shared];
+            let mut batch = engine.batch(old, Stepping::default()).unwrap();
+            batch.advance(CALL).unwrap();
+            let before = bits(&mut batch);
+            assert!(batch.engine().engine == "cpu" || !batch.takes(1, &with(0.04)), "{name}: others have that map");
+            batch.replace(&[0], &[with(0.04)]).unwrap();
+            let mut alone = engine.batch(vec![with(0.04)], Stepping::default()).unwrap();
+            assert_eq!(bits(&mut batch)[1..], before[1..], "{name}");
+            for _ in 0..3 {
+                batch.advance(CALL).unwrap();
+                alone.advance(CALL).unwrap();
+                assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
+            }
+            assert_ne!(bits(&mut batch)[0], bits(&mut batch)[1], "{name}");
+        }
+        // A grid without factors has kernels and lanes of its own; the reference has one lane.
+        let mut batch = engine.batch(vec![mapped(0.02)], Stepping::default()).unwrap();
+        if batch.takes(0, &even) {
+            batch.replace(&[0], std::slice::from_ref(&even)).unwrap();
+            let mut alone = engine.batch(vec![even.clone()], Stepping::default()).unwrap();
             batch.advance(CALL).unwrap();
             alone.advance(CALL).unwrap();
-            assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
+            assert_eq!(bits(&mut batch), bits(&mut alone), "{name}");
         }
     }
 }

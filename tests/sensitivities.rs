@@ -65,7 +65,12 @@ impl Case {
         };
         let pressure: Vec<f64> = (0..25).map(|_| draw.between(0.2, 1.0)).collect();
         let grid = Grid::new(5, 5, draw.between(0.01, 0.03), draw.between(0.01, 0.03)).unwrap();
-        let patch = Arc::new(Patch::from_pressure(grid, &pressure).unwrap());
+        let mut patch = Arc::new(Patch::from_pressure(grid, &pressure).unwrap());
+        if k / 4 % 5 == 1 {
+            // Friction by region.
+            let factors: Vec<f64> = pressure.iter().zip(grid.centres()).map(|(p, [x, _])| p + 20.0 * x.abs()).collect();
+            patch = Arc::new(Patch::clone(&patch).with_friction_map(&factors).unwrap());
+        }
         let model = match k / 4 % 5 {
             0 | 1 => Model::Distributed,
             2 => Model::Ellipsoid([Form::Consistent, Form::Published][k / 20 % 2]),
@@ -382,6 +387,7 @@ fn point(k: usize, law: PointLaw) -> Case {
         PointModel { law, elements: if has_two { two } else { one }, band: 0.01, slider_mass, ..PointModel::default() };
     let contact = &mut case.contact;
     contact.model = model.into();
+    contact.patch = Arc::new(contact.patch.with_friction_in_pressure());
     contact.friction.law = Law::ElastoPlastic;
     contact.initial.bristles = Bristles::Unloaded;
     if let Body::Free(body) = &mut contact.body {
@@ -553,9 +559,13 @@ fn a_mirrored_contact_has_mirrored_derivatives() {
         let case = Case::new(k);
         let mut mirrored = case.clone();
         let contact = &mut mirrored.contact;
-        let (grid, weights) = (*contact.patch.grid(), contact.patch.weights());
-        let rows: Vec<f64> = weights.chunks(grid.nx).rev().flatten().copied().collect();
-        contact.patch = Arc::new(Patch::from_pressure(grid, &rows).unwrap());
+        let grid = *contact.patch.grid();
+        let rows = |of: &[f64]| of.chunks(grid.nx).rev().flatten().copied().collect::<Vec<f64>>();
+        let mut patch = Patch::from_pressure(grid, &rows(contact.patch.weights())).unwrap();
+        if let Some(factors) = contact.patch.friction_map() {
+            patch = patch.with_friction_map(&rows(factors)).unwrap();
+        }
+        contact.patch = Arc::new(patch);
         if let Model::LimitSurface(_, form) = contact.model {
             contact.model = Model::LimitSurface(Arc::new(Table::new(&contact.patch, Rule::Cells, 12).unwrap()), form);
         }

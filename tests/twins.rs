@@ -55,9 +55,37 @@ fn one_step_from_random_states_is_the_same_on_the_gpu() {
     one_step_agrees(&contacts, &found, &wanted).unwrap_or_else(|e| panic!("{e}"));
 }
 
+/// Contacts of few cells whose friction differs from cell to cell; like [`caught`] with one pipeline.
+fn with_friction_maps() -> Vec<Contact> {
+    let alike = |c: &Contact| {
+        let Friction { law, gamma, .. } = c.friction;
+        c.patch.grid().len() < 100 && law == Law::ElastoPlastic && gamma == 2.0
+    };
+    let mut contacts: Vec<Contact> = (0..400).map(|k| random_contact(5, k)).filter(alike).collect();
+    for contact in &mut contacts {
+        let factors: Vec<f64> = (0..contact.patch.grid().len()).map(|i| 0.3 + 0.35 * (i % 4) as f64).collect();
+        contact.patch = Arc::new(Patch::clone(&contact.patch).with_friction_map(&factors).unwrap());
+    }
+    contacts
+}
+
+#[test]
+fn one_step_with_friction_maps_is_the_same_on_the_gpu_and_forgotten_factors_are_caught() {
+    let contacts = with_friction_maps();
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
+    let forgetful = edited(|text| {
+        let right = "return own_factors(first_cell(i)) * g;";
+        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
+        text.replace(right, "return g;")
+    });
+    one_step_agrees(&contacts, &rollout(&forgetful, &contacts, &one_step()), &wanted).expect_err("a wrong kernel");
+}
+
 #[test]
 fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
-    let contacts = states();
+    let mut contacts = states();
+    contacts.extend(with_friction_maps());
     let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan(0.02, STEP, 5e-3)));
     for k in 0..contacts.len() {
         let n = wanted.frames();

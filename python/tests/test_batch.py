@@ -360,3 +360,14 @@ def test_a_belt_is_a_control_and_carries_what_lies_on_it():
     resting = bristle.Batch(bristle.Scenario.from_toml(BELT.replace(SURFACE, "")), dt=0.2)
     with pytest.raises(bristle.ParameterError, match="surface"):
         resting.step({"surface.vx": 0.1})
+
+
+def test_friction_by_region_turns_what_slides():
+    moving = BELT.replace(SURFACE, "") + "\ninitial = { twist = [0, 0.3, 0] }\n"
+    halves = bristle.Scenario.from_toml(moving, changes=["friction.map=[[1, 0.25]]"])
+    batch = bristle.Batch(halves, dt=0.02, device="cpu")
+    batch.step()
+    # The left half holds back its side.
+    assert batch.twist[0, 1] < 0.3 and batch.twist[0, 2] > 0.1
+    with pytest.raises(bristle.ScenarioError, match=r"friction\.map = 0: expected a finite number from 0\.001"):
+        bristle.Scenario.from_toml(moving, changes=["friction.map=[[1, 0]]"])

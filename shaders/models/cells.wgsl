@@ -9,15 +9,20 @@
 // ready-made. Here a map that follows the normal force is made on the device (`change_weight`), so that its
 // shares need not be sent for every interval; src/patch/pressure.rs has its equation for the host.
 
-// A cell of a map: centre in cells from the grid's centre, and its share of the normal force.
-struct Cell {
+// A pipeline constant, the same for all contacts of a dispatch: whether friction differs by region.
+override mapped: bool = false;
+
+// A cell of a map: centre in cells from the grid's centre, its share of the normal force, and the factor of
+// its coefficients of friction.
+struct MapCell {
     x: f32,
     y: f32,
     w: f32,
+    f: f32,
 }
 
 // Weights change with maps that follow the normal force.
-@group(0) @binding(0) var<storage, read_write> cells: array<Cell>;
+@group(0) @binding(0) var<storage, read_write> cells: array<MapCell>;
 
 // What a lane sums over its cells.
 var<private> sum: array<Real, 12>;
@@ -62,14 +67,23 @@ struct Cells {
 }
 
 // The cell of a map; one without pressure beyond the last.
-fn cell_of(own: u32) -> Cell {
+fn cell_of(own: u32) -> MapCell {
     let c = &contacts[contact];
     let now = &intervals[now_at];
     if (own >= c.cell_count) {
-        return Cell(0.0, 0.0, 0.0);
+        return MapCell(0.0, 0.0, 0.0, 1.0);
     }
     let cell = cells[now.map_first + own];
-    return Cell(cell.x * c.dx, cell.y * c.dy, cell.w);
+    return MapCell(cell.x * c.dx, cell.y * c.dy, cell.w, cell.f);
+}
+
+// The limit g of the bristles of turn i that have it where the factor is 1, docs/model.md (20a). Factors are
+// read in every pass: few contacts have them, and they would take registers.
+fn own_limit(i: u32, g: Real) -> Real {
+    if (mapped) {
+        return own_factors(first_cell(i)) * g;
+    }
+    return g;
 }
 
 fn load_cell(i: u32) {

@@ -56,7 +56,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     var zx = cell_zx[here];
     var zy = cell_zy[here];
     if (commit) {
-        let t = trial(committed, m, zx, zy);
+        let t = trial(i, committed, m, zx, zy);
         let d = slip(k, t.t).d;
         // An elastic bristle moves by a sigma0 v exactly. The difference d y - zeta would lose digits, and a
         // contact that sticks would creep.
@@ -68,14 +68,14 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     }
     if (evaluate) {
         let w = cell.w;
-        let t = trial(next, m, zx, zy);
+        let t = trial(i, next, m, zx, zy);
         let z = slip(k, t.t);
         let sx = z.d * t.yx;
         let sy = z.d * t.yy;
         let fx = w * (sx + next.damping * (sx - zx) + k.sigma2 * m.vx);
         let fy = w * (sy + next.damping * (sy - zy) + k.sigma2 * m.vy);
         let share = w * (1.0 + next.damping);
-        let d = sensitivity(next, m, t, z);
+        let d = sensitivity(i, next, m, t, z);
         let cxx = share * d.xx + w * k.sigma2;
         let cxy = share * d.xy;
         let cyx = share * d.yx;
@@ -138,7 +138,7 @@ fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
     let zx = cell_zx[here];
     let zy = cell_zy[here];
     let m = motion(k, u.x - u.z * y, u.y + u.z * x);
-    let g = rate.mu_c + rate.mu_d * m.bell;
+    let g = own_limit(i, rate.mu_c + rate.mu_d * m.bell);
     let lambda = decay(k, g, m, zx, zy);
     let fx = -w * (zx + rate.sigma1 * (m.vx - lambda * zx) + k.sigma2 * m.vx);
     let fy = -w * (zy + rate.sigma1 * (m.vy - lambda * zy) + k.sigma2 * m.vy);

@@ -22,6 +22,7 @@ pub fn memory(contacts: &[Contact]) -> usize {
         if let Some(sequence) = contact.patch.sequence() {
             sum += once(Arc::as_ptr(sequence).addr(), sequence.memory());
         }
+        sum += contact.patch.friction_memory().map_or(0, |(place, bytes)| once(place, bytes));
         if let Model::LimitSurface(table, _) = &contact.model {
             sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
         }

@@ -101,7 +101,7 @@ impl Contact {
         mu_c + (mu_s - mu_c) * (-(speed / self.friction.v_s).powf(self.friction.gamma)).exp()
     }
 
-    /// `zeta = g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has
+    /// `zeta = f g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has
     /// an unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let (twist, grid) = (self.first_twist(), self.patch.grid());
@@ -110,7 +110,8 @@ impl Contact {
         let steady = |i: &usize| {
             let v = twist.at(grid.centre(i % grid.nx, i / grid.nx));
             let speed = v.vx.hypot(v.vy);
-            let share = if speed > rest { self.first_stribeck(speed) / speed } else { 0.0 };
+            let factor = self.patch.friction_factor(*i);
+            let share = if speed > rest { factor * self.first_stribeck(speed) / speed } else { 0.0 };
             [share * v.vx, share * v.vy]
         };
         active.iter().map(steady).collect()

@@ -18,6 +18,8 @@ const FEW_CELLS: usize = 50;
 struct Shared {
     law: Law,
     gaussian: bool,
+    /// Whether friction differs by region.
+    mapped: bool,
     /// Number of cells of a grid, rounded up; none for a reduced bristle.
     cells: Option<usize>,
     ellipsoid: bool,
@@ -36,7 +38,8 @@ impl Shared {
         };
         let cells = contact.model.is_grid().then(|| most_cells(contact));
         let point = contact.model.point().map(|model| (model.law, model.elements().len()));
-        Self { law, gaussian: contact.friction.gamma == 2.0, cells, ellipsoid, consistent, point }
+        let (gaussian, mapped) = (contact.friction.gamma == 2.0, contact.patch.friction_map().is_some());
+        Self { law, gaussian, mapped, cells, ellipsoid, consistent, point }
     }
 }
 

@@ -82,6 +82,7 @@ impl BatchContact {
             gaussian: friction.gamma == 2.0,
             adaptive: stepping.tolerance.is_some(),
             moving: contact.inputs.surface.is_some(),
+            mapped: contact.patch.friction_map().is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
             point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })
@@ -127,6 +128,7 @@ pub(super) fn device_contact(
         v_s: f.v_s as f32,
         s_ba: f.s_ba as f32,
         k_g: f.steepest_stribeck_slope() as f32,
+        most_friction: contact.patch.most_friction() as f32,
         kind: kind::of(body),
         mass: constants.mass as f32,
         inertia: constants.inertia as f32,

@@ -302,7 +302,8 @@ impl Group {
         }
         let first = self.inputs.first_cells[i];
         let is_own = || self.inputs.first_cells.iter().filter(|other| **other == first).count() == 1;
-        old.map() == new.map() || is_own()
+        let is_same = old.map() == new.map() && old.friction_map() == new.friction_map();
+        is_same || is_own()
     }
 
     /// Puts another contact, which [`Group::takes`], in the place of contact `i`; its state is written apart.
@@ -331,8 +332,8 @@ impl Group {
     /// Writes the cells of the map that the patch of contact `i` now has, if it has a grid of bristles.
     pub(super) fn write_map(&self, i: usize, of: &Contact) {
         if self.kernel.variant.is_grid() {
-            let cells: Vec<layout::Cell> = cells_of(&self.contacts[i], of.patch.grid(), of.patch.weights()).collect();
-            let at = (self.inputs.first_cells[i] as usize * size_of::<layout::Cell>()) as u64;
+            let cells: Vec<layout::MapCell> = cells_of(&self.contacts[i], &of.patch, of.patch.weights()).collect();
+            let at = (self.inputs.first_cells[i] as usize * size_of::<layout::MapCell>()) as u64;
             self.core.device.queue.write_buffer(&self.buffers.cells, at, bytemuck::cast_slice(&cells));
         }
     }

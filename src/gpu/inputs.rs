@@ -24,7 +24,7 @@ use crate::schedule::{Interval, MapKey, Term, slot};
 
 /// The contents of the device's buffers for a group at its start.
 pub(super) struct Start {
-    pub(super) cells: Vec<layout::Cell>,
+    pub(super) cells: Vec<layout::MapCell>,
     pub(super) contacts: Vec<layout::Contact>,
     pub(super) states: Vec<State>,
     /// The bristles of all contacts; none if all are unloaded, as a new buffer holds zeros.
@@ -70,10 +70,10 @@ impl Start {
 /// Cells of maps, each map once.
 #[derive(Default)]
 struct SharedCells {
-    /// Where the cells of a map, or of the maps of a sequence, start: by the address of that, the number of
-    /// its cells, and its grid.
-    first: HashMap<(usize, usize, usize, usize), u32>,
-    cells: Vec<layout::Cell>,
+    /// Where the cells of a map, or of the maps of a sequence, start: by the address of that and of the
+    /// friction map, the number of its cells, and its grid.
+    first: HashMap<[usize; 5], u32>,
+    cells: Vec<layout::MapCell>,
 }
 
 impl SharedCells {
@@ -88,22 +88,29 @@ impl SharedCells {
         let first = if patch.takes_frames() || patch.rule().is_some() {
             next
         } else {
-            *self.first.entry((map, contact.active.len(), grid.nx, grid.ny)).or_insert(next)
+            let key = [map, patch.friction_address(), contact.active.len(), grid.nx, grid.ny];
+            *self.first.entry(key).or_insert(next)
         };
         if first == next {
             let maps = sequence.map_or(std::slice::from_ref(patch.map()), |sequence| sequence.maps());
-            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, grid, map)));
+            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, patch, map)));
         }
         first
     }
 }
 
-/// The cells of a contact with a grid, which has the shares `weights` of the normal force on `grid`.
-pub(super) fn cells_of(contact: &BatchContact, grid: &Grid, weights: &[f64]) -> impl Iterator<Item = layout::Cell> {
-    let unit = Grid { dx: 1.0, dy: 1.0, ..*grid };
+/// The cells of a contact with a grid, which has the shares `weights` of the normal force on the grid of
+/// `patch`.
+pub(super) fn cells_of(
+    contact: &BatchContact,
+    patch: &Patch,
+    weights: &[f64],
+) -> impl Iterator<Item = layout::MapCell> {
+    let grid = *patch.grid();
+    let unit = Grid { dx: 1.0, dy: 1.0, ..grid };
     contact.active.iter().map(move |&i| {
         let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
-        layout::Cell { x: x as f32, y: y as f32, w: weights[i] as f32 }
+        layout::MapCell { x: x as f32, y: y as f32, w: weights[i] as f32, f: patch.friction_factor(i) as f32 }
     })
 }
 

@@ -35,12 +35,16 @@ pub struct Layout {
 }
 
 shared! {
+    struct MapCell { x: f32, y: f32, w: f32, f: f32 }
+}
+
+shared! {
     struct Cell { x: f32, y: f32, w: f32 }
 }
 
 shared! {
     struct Contact {
-        sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, kind: u32,
+        sigma0: f32, sigma1: f32, sigma2: f32, gamma: f32, v_s: f32, s_ba: f32, k_g: f32, most_friction: f32, kind: u32,
         mass: f32, inertia: f32, pads: f32, offset_x: f32, offset_y: f32, dx: f32, dy: f32,
         hertz_radius: f32, hertz_k: f32, hertz_k_per_newton: f32, hertz_most: f32, h_max: f32, tolerance: f32,
         n_ls: u32,
@@ -159,7 +163,7 @@ mod tests {
     #[test]
     fn every_shared_struct_has_the_layout_that_naga_reflects() {
         let rollout = [
-            Cell::LAYOUT,
+            MapCell::LAYOUT,
             Contact::LAYOUT,
             Window::LAYOUT,
             Interval::LAYOUT,

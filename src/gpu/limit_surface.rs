@@ -16,7 +16,7 @@ use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use crate::error::{DeviceError, EngineError, ParameterError};
 use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
-use crate::patch::Patch;
+use crate::patch::{Patch, friction_in_pressure};
 use crate::planar::{Twist, Wrench};
 use crate::pool;
 
@@ -56,6 +56,7 @@ impl Surfaces<'_> {
             let value = format!("{:?}", t.to_array());
             return Err(ParameterError::new("twist", value, "finite numbers [m/s, m/s, rad/s]").into());
         }
+        let patches = &*friction_in_pressure(patches);
         let Some(first) = patches.first() else { return Ok(Vec::new()) };
         // Lengths in the first patch's unit and speeds of order one, so that single precision holds them.
         let length = unit(first);
@@ -74,6 +75,7 @@ impl Surfaces<'_> {
         if n_ls == 0 || n_ls > MAX_N_LS {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")).into());
         }
+        let patches = &*friction_in_pressure(patches);
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
         let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin).await?;
         // By the rules that put all of a cell's force at its centre, a single cell has no torque; the

@@ -40,7 +40,7 @@ impl Memory {
     fn of(contact: &BatchContact, of: &Contact, seen: &mut HashSet<usize>) -> Self {
         let pairs = contact.bristle_pairs() as u64;
         // A bristle and its saved state.
-        let cell = size_of::<layout::Cell>().max(2 * size_of::<[f32; 2]>()) as u64;
+        let cell = size_of::<layout::MapCell>().max(2 * size_of::<[f32; 2]>()) as u64;
         let [intervals, maps] = contact.timeline.densest().map(|n| n as u64);
         let mut memory = Self {
             own: LEAST.max(pairs * cell),
@@ -50,7 +50,7 @@ impl Memory {
             ..Self::default()
         };
         if let Some(sequence) = of.patch.sequence().filter(|_| of.model.is_grid()) {
-            let bytes = pairs * (sequence.maps().len() * size_of::<layout::Cell>()) as u64;
+            let bytes = pairs * (sequence.maps().len() * size_of::<layout::MapCell>()) as u64;
             memory.frames = if seen.insert(Arc::as_ptr(sequence).addr()) { bytes } else { 0 };
         }
         if let Model::LimitSurface(table, _) = &of.model {

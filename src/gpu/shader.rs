@@ -43,6 +43,8 @@ pub struct Variant {
     pub adaptive: bool,
     /// Whether the surface moves.
     pub moving: bool,
+    /// Whether friction differs by region, in a grid.
+    pub mapped: bool,
     /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
     /// Law and number of elements of a point contact; none for others.
@@ -84,6 +86,9 @@ impl Variant {
     #[must_use]
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive), ("moving", self.moving)];
+        if self.is_grid() {
+            all.push(("mapped", self.mapped));
+        }
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
         }

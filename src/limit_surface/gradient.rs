@@ -50,6 +50,10 @@ impl<'a> Cells<'a> {
         if surface.rule() == Rule::Bilinear {
             return Err(ParameterError::new("rule", "bilinear", "cells or points"));
         }
+        if surface.is_mapped() {
+            let accepted = "none: there are no derivatives of patches with a friction map";
+            return Err(ParameterError::new("friction.map", "given", accepted));
+        }
         Ok(Self { surface, cells: OneCell::new(surface.patch().grid(), surface.rule()) })
     }
 

@@ -124,7 +124,7 @@ impl Surface {
             return Ok(Normal::Margin(Margin { factor: f64::INFINITY, at_least: f64::INFINITY, twist, mu }));
         }
         let target = target / peak;
-        let scale = mu * f_n / peak / target.norm();
+        let scale = self.friction() * mu * f_n / peak / target.norm();
         if rho > 0.0 {
             return Ok(Normal::Direction(target.normalize(), scale));
         }

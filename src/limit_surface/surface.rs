@@ -32,6 +32,11 @@ pub struct Surface {
     rule: Rule,
     patch: Patch,
     radius: f64,
+    /// The mean of the friction map [-], if there is one.
+    friction: Option<f64>,
+    /// From the centre of pressure to that of [`Surface::patch`] [m], and the viscous factor [m^2] about the
+    /// centre of pressure.
+    viscous: ([f64; 2], f64),
     /// Unit of length of the sums [m]: the square root of a cell's area.
     pub(super) unit: f64,
     pub(super) points: Points,
@@ -42,14 +47,22 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// The surface of `patch` by `rule`.
+    /// The surface of `patch` by `rule`. That of a patch with a friction map is the surface of
+    /// [`Patch::with_friction_in_pressure`], which [`Surface::patch`] then is, and whose centre of pressure
+    /// twists and wrenches refer to; coefficients `mu` are those where the factor is 1, `docs/model.md`
+    /// (20b).
     pub fn new(patch: &Patch, rule: Rule) -> Self {
+        let pressed = patch;
+        let patch = &patch.with_friction_in_pressure();
         let frame = Frame::new(patch);
+        let [to, from] = [patch.cop(), pressed.cop()];
         let unit = frame.unit;
         let mut surface = Self {
             rule,
             patch: patch.clone(),
             radius: patch.radius(),
+            friction: pressed.friction_map().map(|_| pressed.mean_friction()),
+            viscous: ([to[0] - from[0], to[1] - from[1]], pressed.viscous()),
             unit,
             points: frame.points(patch),
             mesh: Mesh::new(frame.columns(patch), frame.rows(patch), patch.weights()),
@@ -71,8 +84,8 @@ impl Surface {
     }
 
     /// Coulomb wrench [-, -, m] of `twist` [m/s, m/s, rad/s] for `mu f_N = 1`, `docs/model.md` (88), both at
-    /// the centre of pressure. Depends on the direction of the twist only. Zero for a twist of zero; NaN for
-    /// one that is not finite.
+    /// the centre of pressure; with a friction map for a mean `mu` of 1. Depends on the direction of the
+    /// twist only. Zero for a twist of zero; NaN for one that is not finite.
     pub fn coulomb(&self, twist: Twist) -> Wrench {
         let span = self.points.span.max(1.0);
         let scaled = [twist.vx, twist.vy, twist.w * self.unit * span];
@@ -97,7 +110,7 @@ impl Surface {
     /// both at the centre of pressure. A negative force is no contact, 0.
     pub fn wrench(&self, twist: Twist, mu: f64, f_n: f64) -> Wrench {
         let Wrench { fx, fy, tau } = self.coulomb(twist);
-        let most = mu * contact_force(f_n);
+        let most = self.friction() * mu * contact_force(f_n);
         Wrench::new(most * fx, most * fy, most * tau)
     }
 
@@ -110,7 +123,9 @@ impl Surface {
     /// pressure, which adds to the Coulomb wrench; `sigma2` >= 0 [s/m], `f_n` \[N\] as there.
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * contact_force(f_n);
-        Wrench::new(k * twist.vx, k * twist.vy, k * self.patch.viscous() * twist.w)
+        let ([x, y], u) = self.viscous;
+        let v = twist.at([-x, -y]);
+        Wrench::new(k * v.vx, k * v.vy, k * u * v.w).about([x, y])
     }
 
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
@@ -123,7 +138,18 @@ impl Surface {
         self.rule
     }
 
-    /// The patch.
+    /// The mean of the friction map over the pressure [-], by which every `mu` is multiplied; 1 without a
+    /// friction map.
+    pub fn friction(&self) -> f64 {
+        self.friction.unwrap_or(1.0)
+    }
+
+    /// Whether the patch had a friction map.
+    pub(super) const fn is_mapped(&self) -> bool {
+        self.friction.is_some()
+    }
+
+    /// The patch, with its friction map in the pressure.
     pub const fn patch(&self) -> &Patch {
         &self.patch
     }

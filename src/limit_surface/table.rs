@@ -68,7 +68,8 @@ pub struct Passivity {
 }
 
 impl Table {
-    /// The table of `patch` by `rule` with resolution `n_ls`.
+    /// The table of `patch` by `rule` with resolution `n_ls`; of [`Patch::with_friction_in_pressure`] if it
+    /// has a friction map, as all tables of many patches are.
     ///
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](super::MAX_N_LS).
@@ -97,9 +98,10 @@ impl Table {
     }
 
     fn in_single(patch: &Patch, rule: Rule, angles: &Angles) -> Self {
-        match SinglePrecision::new(patch, rule) {
+        let patch = patch.with_friction_in_pressure();
+        match SinglePrecision::new(&patch, rule) {
             Some(single) => Self::at(&single, angles),
-            None => Self::at(&Surface::new(patch, rule), angles),
+            None => Self::at(&Surface::new(&patch, rule), angles),
         }
     }
 

@@ -50,6 +50,8 @@ pub(super) struct Contacts<R: Real> {
     pub(super) sigma1: R,
     /// Largest slope of the Stribeck bell over `s/v_s` [-].
     pub(super) k_g: R,
+    /// The greatest factor of the friction map [-]; 1 without one.
+    pub(super) most_friction: R,
     /// Lanes with `gamma = 2`.
     pub(super) gaussian: Bits,
     pub(super) v_s: R,
@@ -154,6 +156,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 sigma0: one,
                 sigma1: zero,
                 k_g: one,
+                most_friction: one,
                 gaussian: 0,
                 v_s: one,
                 inv_v_s: one,
@@ -248,6 +251,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         self.contacts.sigma0.set(l, f.sigma0);
         self.contacts.sigma1.set(l, f.sigma1);
         self.contacts.k_g.set(l, f.steepest_stribeck_slope());
+        self.contacts.most_friction.set(l, contact.patch.most_friction());
         self.contacts.v_s.set(l, f.v_s);
         self.contacts.inv_v_s.set(l, 1.0 / f.v_s);
         self.contacts.mass.set(l, [constants.mass, constants.mass, constants.inertia]);

@@ -51,7 +51,7 @@ pub fn shear<'a>(
     cells.map(move |(i, [zx, zy])| {
         let [vx, vy] = u.velocity(grid.centre(i % grid.nx, i / grid.nx));
         let m = motion(&k, vx, vy);
-        let g = mu_d.mul_add(m.bell, mu_c);
+        let g = patch.friction_factor(i) * mu_d.mul_add(m.bell, mu_c);
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
         let share = -f_n * patch.weights()[i];
         let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);

@@ -93,7 +93,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     #[inline(always)]
     fn longest_step(&self, v: &[R; slot::COUNT]) -> R {
         let zero = R::splat(0.0);
-        let fall = self.contacts.pads * v[slot::F_N] * (v[slot::MU_S] - v[slot::MU_C]) * self.stribeck_slope();
+        let most_mu_d = self.contacts.most_friction * (v[slot::MU_S] - v[slot::MU_C]);
+        let fall = self.contacts.pads * v[slot::F_N] * most_mu_d * self.stribeck_slope();
         let gripper = R::from_bitmask(self.contacts.gripper);
         let ox = R::select(gripper, self.body.q.x, self.contacts.offset[0]);
         let oy = R::select(gripper, self.body.q.y, self.contacts.offset[1]);
@@ -173,7 +174,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let one = R::splat(1.0);
         let mu_d = v[slot::MU_S] - v[slot::MU_C];
         // With the factor chi the matrix of the Newton step stays positive definite, docs/model.md (52).
-        let fall = (a + a) * self.contacts.pads * v[slot::F_N] * mu_d * self.contacts.k_g * self.contacts.inv_v_s;
+        let most_mu_d = self.contacts.most_friction * mu_d;
+        let fall = (a + a) * self.contacts.pads * v[slot::F_N] * most_mu_d * self.contacts.k_g * self.contacts.inv_v_s;
         let mut chi = R::select(self.contacts.mass.x.lt(fall), self.contacts.mass.x * fall.recip(), one);
         if self.settles {
             chi = R::select(self.takes_true_slope(), one, chi);

@@ -94,3 +94,55 @@ fn sweeps_give_a_case_each_and_wrong_arguments_end_with_2() {
         assert!(code == 2 && errors.contains(part), "{arguments:?}: {errors}");
     }
 }
+
+/// A friction map is a part of the pressure, and its mean a part of the coefficient, for all commands that
+/// know limit surfaces.
+#[test]
+fn a_friction_map_counts_as_pressure() {
+    let dir = folder();
+    let mapped = "duration = 1\n[patch]\npressure = [[3, 1]]\nsize = [0.02, 0.01]\n[friction]\nmu_c = 0.8\n\
+        map = [[0.5, 2]]\n[body]\nkind = \"prescribed\"\n[inputs]\nnormal_force = 2\ntwist = { vx = 0.1 }\n";
+    fs::write(dir.path().join("mapped.toml"), mapped).unwrap();
+    let product = "mu = 0.7\nf_n = 2\n[patch]\npressure = [[1.5, 2]]\nsize = [0.02, 0.01]\n";
+    fs::write(dir.path().join("product.toml"), product).unwrap();
+    let load = "--load=0.3,0.1,0.001";
+    let commands: [&[&str]; 3] =
+        [&["torsion"], &["margin", load, "--gradients"], &["margin", load, "--f-n", "5", "--at", "origin"]];
+    for command in commands {
+        let [found, wanted] = ["mapped.toml", "product.toml"].map(|file| {
+            let (name, rest) = command.split_first().unwrap();
+            let mut report = json(dir.path(), &[&[*name, file], rest].concat());
+            for said in ["mu_from", "f_n_from"] {
+                report.as_object_mut().unwrap().remove(said);
+            }
+            report
+        });
+        same(&found, &wanted, command);
+    }
+    let made = |file: &str| json(dir.path(), &["surface", file, "--n-ls", "4", "--out", &format!("{file}.npz")]);
+    let [of_map, of_product] = ["mapped.toml", "product.toml"].map(made);
+    for key in ["r", "u"] {
+        close(&of_map[key], of_product[key].as_f64().unwrap(), 1e-12);
+    }
+    let again = json(dir.path(), &["margin", "mapped.toml.npz", load]);
+    close(&again["mu"], 0.7, 1e-12);
+}
+
+/// The same report up to rounding.
+fn same(found: &Value, wanted: &Value, command: &[&str]) {
+    match (found, wanted) {
+        (Value::Object(a), Value::Object(b)) => {
+            assert!(a.keys().eq(b.keys()), "{command:?}: {found} {wanted}");
+            a.values().zip(b.values()).for_each(|(a, b)| same(a, b, command));
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            assert_eq!(a.len(), b.len(), "{command:?}");
+            a.iter().zip(b).for_each(|(a, b)| same(a, b, command));
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let [a, b] = [a, b].map(|v| v.as_f64().unwrap());
+            assert!((a - b).abs() <= 1e-9 * b.abs().max(1e-3), "{command:?}: {a} {b}");
+        }
+        (a, b) => assert_eq!(a, b, "{command:?}"),
+    }
+}

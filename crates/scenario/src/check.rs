@@ -81,7 +81,7 @@ fn contact(spec: &Spec) -> Check {
 }
 
 /// What a point contact has alone, and what it has not: a patch, and whatever turns a body.
-fn point(Spec { step, contact, patch, body, inputs, .. }: &Spec) -> Check {
+fn point(Spec { step, contact, patch, friction, body, inputs, .. }: &Spec) -> Check {
     let own = [
         ("contact.point", contact.point.is_some()),
         ("body.spring", body.spring.is_some()),
@@ -98,6 +98,7 @@ fn point(Spec { step, contact, patch, body, inputs, .. }: &Spec) -> Check {
         ("patch.pressure", patch.pressure.is_some()),
         ("patch.cells", patch.cells.is_some()),
         ("patch.size", patch.size.is_some()),
+        ("friction.map", friction.map.is_some()),
         ("body.inertia", body.inertia.is_some()),
         ("inputs.wrench.tau", inputs.wrench.as_ref().is_some_and(|w| w.tau.is_some())),
         ("inputs.surface", inputs.surface.is_some()),
@@ -212,7 +213,14 @@ pub(super) fn coefficients(friction: &FrictionSpec, inputs: &InputsSpec) -> Chec
     Ok(())
 }
 
-fn inputs(Spec { inputs, body, patch, .. }: &Spec) -> Check {
+fn inputs(Spec { inputs, body, patch, contact, friction, .. }: &Spec) -> Check {
+    let coefficients = [("inputs.mu_c", inputs.mu_c.is_some()), ("inputs.mu_s", inputs.mu_s.is_some())];
+    if contact.model == ModelName::Reduced
+        && friction.map.is_some()
+        && let Some((key, _)) = coefficients.iter().find(|(_, given)| *given)
+    {
+        return Err(unused(key, "a reduced bristle without `friction.map`, or `contact.model = \"distributed\"`"));
+    }
     if body.kind == KindName::Prescribed && inputs.twist.is_none() {
         return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
     }

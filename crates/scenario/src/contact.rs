@@ -28,8 +28,10 @@ pub(super) fn contact(
 ) -> Result<Contact, ParameterError> {
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
-    let friction = friction(&spec.friction, &inputs, d);
-    let DrawnPatch { patch, update, force } = patches.draw(inputs.normal_force.value(0.0), d)?;
+    let mut friction = friction(&spec.friction, &inputs, d);
+    let DrawnPatch { patch, update, force, friction: mean } = patches.draw(inputs.normal_force.value(0.0), d)?;
+    // A reduced bristle has the mean of the friction map in its coefficients.
+    (friction.mu_c, friction.mu_s) = (mean * friction.mu_c, mean * friction.mu_s);
     inputs.remap_every = update;
     if let Some(force) = force {
         if force.is_constant() {

@@ -10,6 +10,7 @@ mod describe;
 mod diagnostics;
 mod digest;
 mod exact;
+mod friction_map;
 pub mod input;
 mod level;
 pub mod map_file;
@@ -210,6 +211,13 @@ impl Scenario {
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
+        let patches = match &spec.friction.map {
+            None => patches,
+            Some(map) => map
+                .load(base)
+                .and_then(|map| patches.with_friction(map, spec.contact.model == spec::ModelName::Reduced))
+                .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?,
+        };
         patches.check_over(&spec.patch, spec.duration).map_err(|e| at(&e))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();

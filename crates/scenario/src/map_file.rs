@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::input::{self, Array, Csv, InputError};
+use crate::patch_failure::PatchFailure;
 use bristle::error::{ParameterError, PatchError};
 use bristle::patch::{Grid, MAX_CELLS_PER_SIDE, Patch};
 
@@ -31,6 +32,22 @@ impl FileMap {
         let pressure = rows.chunks(nx.max(1)).rev().flatten().copied().collect();
         Self { nx, ny, pressure }
     }
+}
+
+/// A map of rows of numbers, top row first, which is `field`.
+pub(crate) fn from_rows(field: &str, rows: &[Vec<f64>]) -> Result<FileMap, PatchFailure> {
+    let (ny, nx) = (rows.len(), rows.first().map_or(0, Vec::len));
+    if nx == 0 {
+        return PatchFailure::wrong(field, "is empty: expected rows of numbers, at least one");
+    }
+    if let Some(i) = rows.iter().position(|row| row.len() != nx) {
+        let n = rows[i].len();
+        return PatchFailure::wrong(
+            &format!("{field}.{i}"),
+            format!("a row of {n} values: expected {nx}, as in the first row"),
+        );
+    }
+    Ok(FileMap { nx, ny, pressure: rows.iter().rev().flatten().copied().collect() })
 }
 
 /// The maps of an `.npy` array of any real number type: the one of two dimensions (rows, columns), or those

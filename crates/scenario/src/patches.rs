@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::friction_map::{FrictionMap, MAP};
 use super::level::{Clipped, Level};
 use super::number::Number;
 use super::patch_failure::{FILE, PatchFailure};
@@ -11,7 +12,7 @@ use super::sequence::FramesSpec;
 use super::shapes::{OneOrTwo, ShapeName, ShapeSpec};
 use super::spec::{PatchSpec, PressureUnit};
 use crate::digest::Digest;
-use crate::map_file::{FileMap, load_csv, load_npy, load_png};
+use crate::map_file::{FileMap, from_rows, load_csv, load_npy, load_png};
 use bristle::error::{ParameterError, PatchError};
 use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, SIZE, UPDATE};
 use bristle::patch::{Exponent, Grid, Hertz, Patch};
@@ -41,6 +42,10 @@ pub(super) struct Patches {
     hertz: HertzSpec,
     /// The period [s] at which a map that changes is made anew, if the scenario says one.
     update: Option<f64>,
+    /// Friction by region, if the scenario has it.
+    friction: Option<FrictionMap>,
+    /// The mean of the factors over the pressure of each base [-], where they have moved into the pressure.
+    means: Vec<f64>,
 }
 
 /// The patch of a contact.
@@ -50,6 +55,8 @@ pub(super) struct DrawnPatch {
     pub update: Option<f64>,
     /// The normal force [N] that its pressure makes, if it is known.
     pub force: Option<Signal>,
+    /// The mean of its friction map [-], if that has moved into the pressure; else 1.
+    pub friction: f64,
 }
 
 #[derive(Debug)]
@@ -163,7 +170,7 @@ impl Patches {
         } else if let Some(file) = &spec.file {
             (Vec::new(), vec![from_file(&base.join(file), cells, size, spec.size.is_some())?])
         } else if let Some(rows) = &spec.pressure {
-            let mut map = from_rows(rows)?;
+            let mut map = from_rows("patch.pressure", rows)?;
             clipped = level.apply(std::slice::from_mut(&mut map))?;
             sums.push(map.pressure.iter().sum());
             (Vec::new(), vec![from_map(&map, "patch.pressure", cells, size)?])
@@ -188,7 +195,40 @@ impl Patches {
         let pascal = spec.unit.map(PressureUnit::pascal);
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         let file = spec.file.as_ref().map(|file| (base.join(file), count));
-        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update: spec.update })
+        let (update, friction, means) = (spec.update, None, Vec::new());
+        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update, friction, means })
+    }
+
+    /// The same with friction by region. Of `reduced` bristles the map moves into the pressure, which then
+    /// must not change.
+    pub fn with_friction(mut self, map: FrictionMap, reduced: bool) -> Result<Self, PatchFailure> {
+        let changes = "with a reduced bristle, whose pressure must not change then: expected no `hertz`, `frames` or \
+                       `takes_frames`, or `contact.model = \"distributed\"`";
+        let with = |patch: Patch| {
+            let factors = map.over(patch.grid());
+            patch.with_friction_map(&factors).map_err(|e| PatchFailure::of(MAP, e))
+        };
+        let mut bases = Vec::with_capacity(self.bases.len());
+        for base in self.bases {
+            let (patch, is_whole) = match base {
+                Base::Whole(patch) => (with(Arc::unwrap_or_clone(patch))?, true),
+                Base::Unit(patch) => (with(patch)?, false),
+                Base::Hertz(_) if reduced => return PatchFailure::wrong(MAP, changes),
+                Base::Hertz(cells) => {
+                    bases.push(Base::Hertz(cells));
+                    continue;
+                }
+            };
+            if reduced && (patch.changes() || patch.takes_frames()) {
+                return PatchFailure::wrong(MAP, changes);
+            }
+            if reduced {
+                self.means.push(patch.mean_friction());
+            }
+            let patch = if reduced { patch.with_friction_in_pressure() } else { patch };
+            bases.push(if is_whole { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) });
+        }
+        Ok(Self { bases, friction: Some(map), ..self })
     }
 
     /// What `patch.clip` has changed, if it is given.
@@ -214,6 +254,7 @@ impl Patches {
         let mut digest = Digest::default();
         digest.counts(&self.frames);
         digest.numbers(&self.sums);
+        digest.numbers(self.friction.as_ref().map_or(&[], FrictionMap::factors));
         for base in &self.bases {
             let patch = match base {
                 Base::Whole(patch) => patch,
@@ -294,8 +335,13 @@ impl Patches {
                 } else {
                     Exponent::Fixed(sampler.number("patch.exponent", &self.hertz.exponent))
                 };
-                let made = Patch::hertz(Grid::new(*nx, *ny, w, h)?, Hertz { radius, exponent }, f_n);
-                let patch = made.map_err(|e| match e {
+                let grid = Grid::new(*nx, *ny, w, h)?;
+                let made = Patch::hertz(grid, Hertz { radius, exponent }, f_n);
+                let with_map = |patch: Patch| match &self.friction {
+                    Some(map) => patch.with_friction_map(&map.over(&grid)),
+                    None => Ok(patch),
+                };
+                let patch = made.and_then(with_map).map_err(|e| match e {
                     PatchError::Parameter(e) => e,
                     other => ParameterError::new("patch.shape", "hertz", other.to_string()),
                 })?;
@@ -311,7 +357,8 @@ impl Patches {
             _ => self.sums.get(place).map(|sum| Signal::constant(sum * dx * dy)),
         };
         let update = update.filter(|_| patch.changes());
-        Ok(DrawnPatch { patch, update, force })
+        let friction = self.means.get(place).copied().unwrap_or(1.0);
+        Ok(DrawnPatch { patch, update, force, friction })
     }
 }
 
@@ -321,21 +368,6 @@ fn from_shape(shape: ShapeName, nx: usize, ny: usize, size: Option<[f64; 2]>) ->
     let Some(fixed) = shape.fixed() else { return Ok(Base::Hertz([nx, ny])) };
     let patch = Patch::shape(grid, fixed).map_err(|e| PatchFailure::of("patch.shape", e))?;
     Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
-}
-
-fn from_rows(rows: &[Vec<f64>]) -> Result<FileMap, PatchFailure> {
-    let (ny, nx) = (rows.len(), rows.first().map_or(0, Vec::len));
-    if nx == 0 {
-        return PatchFailure::wrong("patch.pressure", "is empty: expected rows of numbers >= 0, at least one");
-    }
-    if let Some(i) = rows.iter().position(|row| row.len() != nx) {
-        let n = rows[i].len();
-        return PatchFailure::wrong(
-            &format!("patch.pressure.{i}"),
-            format!("a row of {n} values: expected {nx}, as in the first row"),
-        );
-    }
-    Ok(FileMap { nx, ny, pressure: rows.iter().rev().flatten().copied().collect() })
 }
 
 fn from_map(

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::columns::TableSpec;
+use super::friction_map::FrictionMapSpec;
 use super::level::Baseline;
 use super::number::Number;
 use super::sequence::FramesSpec;
@@ -292,6 +293,8 @@ pub struct FrictionSpec {
     pub gamma: Option<Number>,
     pub v_s: Option<Number>,
     pub s_ba: Option<Number>,
+    /// Friction by region: factors of `mu_c` and `mu_s`, which are spread over the whole grid of the patch.
+    pub map: Option<FrictionMapSpec>,
 }
 
 /// How the patch is attached to the body.

@@ -68,7 +68,7 @@ impl Tables {
 
     /// The torsional radius [m] of `patch` by the rule of the model that `spec` asks for.
     pub fn radius(&self, spec: &ContactSpec, patch: &Patch) -> f64 {
-        let Some(rule) = rule(spec) else { return patch.radius() };
+        let Some(rule) = rule(spec) else { return patch.with_friction_in_pressure().radius() };
         let direct = || Surface::new(patch, rule).radius();
         if patch.rule().is_some() {
             // The map of this patch has an address of its own, so that nothing could be found in the cache.

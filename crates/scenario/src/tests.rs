@@ -1,6 +1,6 @@
 use super::*;
 use bristle::body::{Body, Frame, TwistPoint};
-use bristle::contact::Bristles;
+use bristle::contact::{Bristles, Model};
 use bristle::planar::Twist;
 
 const BOX: &str = r#"
@@ -109,6 +109,34 @@ fn contacts_share_the_memory_of_a_map() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 2);
+}
+
+/// Of a grid the map stays with the cells; a reduced bristle has it in its pressure and its coefficients.
+#[test]
+fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {
+    let text = change(&change(BOX, "patch={ pressure = [[3, 1]] }").unwrap(), "friction.map=[[0.5, 2]]").unwrap();
+    let grid = parse(&text).unwrap().contact(0).unwrap();
+    assert_eq!(grid.patch.friction_map(), Some(&[0.5, 2.0][..]));
+    assert_eq!(grid.patch.weights(), [0.75, 0.25]);
+    let scenario = parse(&change(&text, "contact.model=reduced").unwrap()).unwrap();
+    let reduced = scenario.contact(0).unwrap();
+    let same = scenario.contact(1).unwrap();
+    assert_eq!(reduced.patch.friction_map(), None);
+    assert!((reduced.patch.weights()[0] - 1.5 / 3.5).abs() < 1e-15);
+    assert!((reduced.friction.mu_c - 0.875 * grid.friction.mu_c).abs() < 1e-15);
+    assert!((reduced.friction.mu_s - 0.875 * grid.friction.mu_s).abs() < 1e-15);
+    let (Model::LimitSurface(one, _), Model::LimitSurface(other, _)) = (&reduced.model, &same.model) else {
+        panic!("{:?}", reduced.model);
+    };
+    assert!(std::sync::Arc::ptr_eq(one, other), "contacts share a table");
+    for set in ["patch={ shape = 'hertz' }", "patch.takes_frames=true"] {
+        let error = parse(&change(scenario.text(), set).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("friction.map: with a reduced bristle, whose pressure must not change"), "{error}");
+    }
+    let sets = ["friction={ map = [[1, 2]] }", "inputs.mu_s=3", "inputs.mu_c=2"];
+    let text = sets.iter().fold(scenario.text().to_owned(), |text, set| change(&text, set).unwrap());
+    let error = parse(&text).unwrap_err().to_string();
+    assert!(error.contains("inputs.mu_c") && error.contains("a reduced bristle without `friction.map`"), "{error}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::check::coefficients;
 use super::contact;
 use super::diagnostics::from_toml;
+use super::friction_map::FrictionMapSpec;
 use super::number::Number;
 use super::patches::Patches;
 use super::sampler::Sampler;
@@ -472,6 +473,11 @@ fn patch_maps((k, pair): (usize, &PairSpec)) -> Result<Option<Patches>, Paramete
         }
     }
     let maps = Patches::prepare(patch, Path::new("."));
+    let maps = match pair.friction.as_ref().and_then(|friction| friction.map.as_ref()) {
+        None => maps,
+        Some(FrictionMapSpec::File(_)) => return wrong("friction.map", "a file", "rows of factors, in a world"),
+        Some(map) => maps.and_then(|maps| maps.with_friction(map.load(Path::new("."))?, false)),
+    };
     maps.map(Some).map_err(|e| ParameterError::new(at(&e.field), "given", e.message))
 }
 

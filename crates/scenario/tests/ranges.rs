@@ -93,6 +93,7 @@ fn ends() -> Vec<(String, Vec<String>)> {
             name => add(range, &[&format!("{name}={{}}")], &[]),
         }
     }
+    add(range::FRICTION_FACTOR, &["friction.map=[[{}, 1]]"], &[]);
     // Signals of every kind, at the ends of what their numbers may be.
     for (key, range) in [
         ("inputs.normal_force", range::FORCE),
@@ -291,6 +292,10 @@ fn what_is_beyond_a_range_is_refused_with_the_range() {
         (GRIPPER, "friction.s_ba=0.99999999999999", "from 0 to 0.999999"),
         (GRIPPER, "friction.gamma=1e-300", "friction.gamma = 1e-300"),
         (GRIPPER, "friction.v_s=1e-300", "friction.v_s = 1e-300"),
+        (GRIPPER, "friction.map=[[1, 1e4]]", "friction.map = 10000: expected a finite number from 0.001 to 1000"),
+        (GRIPPER, "friction.map=[[1, 1], [1]]", "friction.map.1: a row of 1 values: expected 2"),
+        (GRIPPER, "friction.map=[]", "friction.map: is empty"),
+        (GRIPPER, "friction.map=3", "expected rows of factors such as `[[1, 0.5]]`, or an `.npy` of one map"),
         (GRIPPER, "friction.mu_s_over_mu_c=1e300", "friction.mu_s_over_mu_c = 1e300"),
         (GRIPPER, "body.mass=1.7e308", "body.mass = 1.7e308: expected a finite number from 1e-12 to 1e12 [kg]"),
         (GRIPPER, "body.inertia=1e-300", "body.inertia = 1e-300"),

@@ -19,6 +19,11 @@ fn loaded(own: u32) -> Cells {
     return Cells(Real(one.x, other.x), Real(one.y, other.y), Real(one.w, other.w));
 }
 
+// Their factors of friction.
+fn own_factors(own: u32) -> Real {
+    return Real(cell_of(own).f, cell_of(own + 1u).f);
+}
+
 // Stores their shares of the normal force.
 fn store_weight(own: u32, w: Real) {
     let c = &contacts[contact];

@@ -18,6 +18,11 @@ fn loaded(own: u32) -> Cells {
     return Cells(one.x, one.y, one.w);
 }
 
+// Its factor of friction.
+fn own_factors(own: u32) -> Real {
+    return cell_of(own).f;
+}
+
 // Stores its share of the normal force.
 fn store_weight(own: u32, w: Real) {
     let c = &contacts[contact];

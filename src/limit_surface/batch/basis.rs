@@ -15,7 +15,7 @@ use crate::limit_surface::radius_basis::RadiusBasis;
 use crate::limit_surface::table::Table;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
-use crate::patch::{Grid, Patch};
+use crate::patch::{Grid, Patch, friction_in_pressure};
 use crate::pool;
 
 /// Largest memory of the coefficients [byte].
@@ -167,6 +167,7 @@ impl Basis {
             let accepted = format!("{}, or all of them scaled", of(&self.grid));
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
+        let patches = &*friction_in_pressure(patches);
         // A job makes several products in the same memory.
         let jobs = 2 * pool::threads();
         let tables = patches.par_chunks(patches.len().div_ceil(jobs).next_multiple_of(MAPS).max(MAPS)).map(|patches| {

@@ -8,6 +8,7 @@ use crate::number::real::{LANES, Real};
 use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
+use crate::solver::runs::{Run, runs, same};
 use crate::solver::transition_cells::TransitionCells;
 
 /// The cells of one contact, as a structure of arrays in groups of as many cells as the number type has
@@ -18,6 +19,10 @@ pub struct Cells<R: Real> {
     pub(in crate::solver) x: Arc<[R]>,
     pub(in crate::solver) y: Arc<[R]>,
     pub(in crate::solver) w: Arc<[R]>,
+    /// The factors of friction.
+    pub(super) runs: Arc<[Run<R>]>,
+    /// The least of them [-].
+    pub(super) least_friction: f64,
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
     pub(in crate::solver) zx: Vec<R>,
     pub(in crate::solver) zy: Vec<R>,
@@ -92,13 +97,19 @@ pub struct Work<R> {
 }
 
 impl<R: Real> Cells<R> {
-    /// Cells at `centres` [m] with shares `w` of the normal force [-] and states `zeta` [-].
-    pub fn new(centres: &[[f64; 2]], w: &[f64], zeta: &[[f64; 2]]) -> Self {
+    /// Cells at `centres` [m] with shares `w` of the normal force [-], factors of friction `factors` [-] and
+    /// states `zeta` [-].
+    pub fn new(centres: &[[f64; 2]], w: &[f64], factors: &[f64], zeta: &[[f64; 2]]) -> Self {
+        // Lanes behind the last cell have the factor of the last, with which they are in its run.
+        let mut padded = factors.to_vec();
+        padded.resize(factors.len().next_multiple_of(R::LANES), factors.last().copied().unwrap_or(1.0));
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
         Self {
             x: column(centres, 0).into(),
             y: column(centres, 1).into(),
             w: pack(w).into(),
+            runs: runs(pack(&padded).into_iter()).into(),
+            least_friction: factors.iter().copied().fold(f64::INFINITY, f64::min),
             zx: column(zeta, 0),
             zy: column(zeta, 1),
             saved: (Vec::new(), Vec::new()),
@@ -108,14 +119,17 @@ impl<R: Real> Cells<R> {
         }
     }
 
-    /// Shares the places and weights of `other`, where they are the same. Of thousands of contacts that are
-    /// stepped in short calls, only the states have to come from main memory then.
+    /// Shares the places, weights and factors of `other`, where they are the same. Of thousands of contacts
+    /// that are stepped in short calls, only the states have to come from main memory then.
     pub fn share(&mut self, other: &Self) {
         for (own, other) in [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.w, &other.w)] {
-            let same = |(a, b): (&R, &R)| (0..R::LANES).all(|l| a.lane(l).to_bits() == b.lane(l).to_bits());
-            if own.len() == other.len() && own.iter().zip(&**other).all(same) {
+            if own.len() == other.len() && own.iter().zip(&**other).all(|(a, b)| same(*a, *b)) {
                 *own = Arc::clone(other);
             }
+        }
+        let same_run = |(a, b): (&Run<R>, &Run<R>)| a.end == b.end && same(a.factor, b.factor);
+        if self.runs.len() == other.runs.len() && self.runs.iter().zip(&*other.runs).all(same_run) {
+            self.runs = Arc::clone(&other.runs);
         }
     }
 
@@ -157,6 +171,12 @@ impl<R: Real> Cells<R> {
             }
             *to = R::pack(&group[..len]);
         }
+    }
+
+    /// The factors of friction [-] of every group of cells.
+    pub fn factors(&self) -> impl Iterator<Item = R> {
+        let starts = std::iter::once(0).chain(self.runs.iter().map(|run| run.end));
+        starts.zip(&*self.runs).flat_map(|(start, run)| std::iter::repeat_n(run.factor, run.end - start))
     }
 
     /// Number of cells.

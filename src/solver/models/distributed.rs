@@ -22,6 +22,7 @@ use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::models::cells::{Cells, Scratch, Work, Workspace};
 use crate::solver::rigid_stick::RigidStick;
+use crate::solver::runs::Run;
 use crate::solver::transition_cells::TransitionCells;
 
 copies! {
@@ -59,7 +60,8 @@ pub fn sums<R: Real>(s: [R; 12]) -> (Vec3<R>, Mat3<R>) {
     (row(0), Mat3::new(row(3), row(6), row(9)))
 }
 
-/// A pass over all cells; where that pays, those that stay elastic are separated and summed first.
+/// A pass over all cells, run after run; where that pays, those that stay elastic are separated and summed
+/// first.
 #[inline(always)]
 fn sweep_cells<R: Real, L: Law>(
     cells: &mut Cells<R>,
@@ -67,18 +69,31 @@ fn sweep_cells<R: Real, L: Law>(
     u: [R; 3],
     stages: [Option<&Stage<R>>; 2],
 ) -> [R; 12] {
-    let Cells { x, y, w, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
-    let mut groups = Groups { x, y, w, zx, zy };
+    let Cells { x, y, w, runs, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
     let mut sum = [R::splat(0.0); 12];
     let separates = L::ELASTIC && elastic_cells::is_due::<R>(pause);
-    let others = if separates {
-        elastic.sweep(&mut groups, k, u, stages, &mut sum, pause)
-    } else {
-        Groups { zx: &mut *groups.zx, zy: &mut *groups.zy, ..groups }
-    };
-    sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
-    if separates {
-        elastic.unpack(groups.zx, groups.zy);
+    let mut start = 0;
+    for &Run { end, factor, is_one } in &**runs {
+        let separates = separates && is_one;
+        let mut groups = Groups {
+            x: &x[start..end],
+            y: &y[start..end],
+            w: &w[start..end],
+            zx: &mut zx[start..end],
+            zy: &mut zy[start..end],
+        };
+        let [commit, next] = stages.map(|st| st.map(|st| st.under(factor)));
+        let stages = [commit.as_ref(), next.as_ref()];
+        let others = if separates {
+            elastic.sweep(&mut groups, k, u, stages, &mut sum, pause)
+        } else {
+            Groups { zx: &mut *groups.zx, zy: &mut *groups.zy, ..groups }
+        };
+        sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
+        if separates {
+            elastic.unpack(groups.zx, groups.zy);
+        }
+        start = end;
     }
     sum
 }
@@ -262,7 +277,8 @@ copies! {
         }
         let ([fx, fy, tau, one, cx, cy, square], [most, radius]) = (sums, greatest.map(f64::sqrt));
         let moments = Mat3::new(Vec3::new(one, 0.0, -cy), Vec3::new(0.0, one, cx), Vec3::new(-cy, cx, square));
-        let (s_ba, sigma2) = (k.s_ba.lane(0), k.sigma2.lane(0));
+        // Below the least limit all bristles are below their own.
+        let (s_ba, sigma2) = (cells.least_friction * k.s_ba.lane(0), k.sigma2.lane(0));
         (most < s_ba * mu).then(|| RigidStick::new(Vec3::new(fx, fy, tau), moments, [most, radius], [s_ba, sigma2]))
     }
 }
@@ -290,11 +306,16 @@ copies! {
         let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
         let (ux, uy, uw) = (R::splat(u.vx), R::splat(u.vy), R::splat(u.w));
         let mut sum = [R::splat(0.0); 5];
+        let mut runs = cells.runs.iter();
+        let mut run = Run { end: 0, factor: R::splat(1.0), is_one: true };
         for i in 0..cells.w.len() {
+            if i >= run.end {
+                run = runs.next().copied().unwrap_or(run);
+            }
             let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
             let (zx, zy) = (cells.zx[i], cells.zy[i]);
             let m = motion(k, ux - uw * y, uy + uw * x);
-            let g = rate.mu_c + rate.mu_d * m.bell;
+            let g = run.factor * (rate.mu_c + rate.mu_d * m.bell);
             let decay = with_law!(k.law, L => decay::<R, L>(k, g, &m, zx, zy));
             let fx = -w * (zx + rate.sigma1 * (m.vx - decay * zx) + k.sigma2 * m.vx);
             let fy = -w * (zy + rate.sigma1 * (m.vy - decay * zy) + k.sigma2 * m.vy);

@@ -40,7 +40,7 @@ impl<C: Real> Grid<C> {
     /// A grid without cells.
     pub fn empty() -> Self {
         Self {
-            cells: Cells::new(&[], &[], &[]),
+            cells: Cells::new(&[], &[], &[], &[]),
             k: Consts::new(&Friction::default()),
             active: Vec::new(),
             rigid: None,
@@ -54,8 +54,9 @@ impl<C: Real> Grid<C> {
         let (patch, grid) = (&contact.patch, contact.patch.grid());
         let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
+        let factors: Vec<f64> = active.iter().map(|&i| patch.friction_factor(i)).collect();
         let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
-        let cells = Cells::new(&centres, &weights, &zetas);
+        let cells = Cells::new(&centres, &weights, &factors, &zetas);
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 

@@ -13,6 +13,7 @@ use crate::solver::friction::{Consts, Stage};
 use crate::solver::groups::Groups;
 use crate::solver::laws::with_law;
 use crate::solver::linalg::{Mat3, Vec3};
+use crate::solver::runs::{Run, runs};
 use crate::solver::state::State;
 
 /// Largest number of groups in one round of the loops of a pass, whose intermediate results then stay in the
@@ -24,6 +25,9 @@ pub struct Grids<R: Real> {
     x: Vec<R>,
     y: Vec<R>,
     w: Vec<R>,
+    /// The factors of friction, and the runs of them.
+    factors: Vec<R>,
+    runs: Vec<Run<R>>,
     zx: Vec<R>,
     zy: Vec<R>,
     /// Saved states.
@@ -38,10 +42,13 @@ impl<R: Real> Grids<R> {
     /// Empty lanes for grids of at most `cells` under the law and the exponent of `friction`.
     pub fn new(cells: usize, friction: &Friction) -> Self {
         let none = vec![R::splat(0.0); cells];
+        let factors = vec![R::splat(1.0); cells];
         Self {
             x: none.clone(),
             y: none.clone(),
             w: none.clone(),
+            runs: runs(factors.iter().copied()),
+            factors,
             zx: none.clone(),
             zy: none.clone(),
             saved: (none.clone(), none),
@@ -78,6 +85,19 @@ impl<R: Real> Bristles<R> for Grids<R> {
         self.lanes[lane] = Grid::new(contact, active);
         self.k.set(lane, &self.lanes[lane].k);
         self.copy_to_lane(lane);
+        // Contacts with and without a friction map are never in one solver (src/cpu/divide.rs).
+        if contact.patch.friction_map().is_none() {
+            return;
+        }
+        // Cells without pressure have the factor of the last.
+        let mut last = 1.0;
+        let mut own = self.lanes[lane].cells.factors();
+        for factor in &mut self.factors {
+            last = own.next().unwrap_or(last);
+            factor.set(lane, last);
+        }
+        drop(own);
+        self.runs = runs(self.factors.iter().copied());
     }
 
     fn clear(&mut self, lane: usize) {
@@ -135,21 +155,25 @@ impl<R: Real> Bristles<R> for Grids<R> {
         let committed = Stage { extrapolation, ..*committed };
         let stages = [(committing != 0).then_some(&committed), (evaluating != 0).then_some(next)];
         let mut s = [zero; 12];
-        let n = self.w.len();
-        let together = n.div_ceil(n.div_ceil(MOST_GROUPS));
         let mut start = 0;
-        while start < n {
-            let end = n.min(start + together);
-            let groups = Groups {
-                x: &self.x[start..end],
-                y: &self.y[start..end],
-                w: &self.w[start..end],
-                zx: &mut self.zx[start..end],
-                zy: &mut self.zy[start..end],
-            };
-            let (scratch, k, u) = (&mut self.scratch, &self.k, [v.x, v.y, v.z]);
-            with_law!(k.law, L => sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut s));
-            start = end;
+        for &Run { end: last, factor, .. } in &self.runs {
+            let [commit, next] = stages.map(|st| st.map(|st| st.under(factor)));
+            let stages = [commit.as_ref(), next.as_ref()];
+            let n = last - start;
+            let together = n.div_ceil(n.div_ceil(MOST_GROUPS));
+            while start < last {
+                let end = last.min(start + together);
+                let groups = Groups {
+                    x: &self.x[start..end],
+                    y: &self.y[start..end],
+                    w: &self.w[start..end],
+                    zx: &mut self.zx[start..end],
+                    zy: &mut self.zy[start..end],
+                };
+                let (scratch, k, u) = (&mut self.scratch, &self.k, [v.x, v.y, v.z]);
+                with_law!(k.law, L => sweep_groups::<R, L>(groups, scratch, k, u, stages, &mut s));
+                start = end;
+            }
         }
         sums(s)
     }

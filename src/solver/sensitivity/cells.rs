@@ -122,9 +122,9 @@ fn commit_cells<R: Real, L: Law>(
 ) {
     let (st, u) = (st.splat::<R>(), [R::splat(u[0]), R::splat(u[1]), R::splat(u[2])]);
     let rest = R::splat(1.0) - st.extrapolation;
-    for (i, group) in tangents.iter_mut().enumerate() {
+    for ((i, group), factor) in tangents.iter_mut().enumerate().zip(cells.factors()) {
         let (x, y) = (cells.x[i], cells.y[i]);
-        let of = partials::<R, L>(k, &st, [x, y], u, [cells.zx[i], cells.zy[i]]);
+        let of = partials::<R, L>(k, &st, factor, [x, y], u, [cells.zx[i], cells.zy[i]]);
         for (j, base) in group.iter_mut().enumerate().take(shared.count) {
             let (dz, _) = state::<R>(&of, &st, [x, y], *base, shared, j);
             base[0] = rest.fma(base[0], st.extrapolation * dz[0]);
@@ -146,10 +146,10 @@ fn evaluate_cells<R: Real, L: Law>(
     let zero = R::splat(0.0);
     let more = R::splat(1.0) + st.damping;
     let mut sums = [[zero; 3]; TANGENTS];
-    for (i, group) in tangents.iter().enumerate() {
+    for ((i, group), factor) in tangents.iter().enumerate().zip(cells.factors()) {
         let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
         let base = [cells.zx[i], cells.zy[i]];
-        let of = partials::<R, L>(k, &st, [x, y], u, base);
+        let of = partials::<R, L>(k, &st, factor, [x, y], u, base);
         // The torque grows with the size of the patch.
         let fx = k.sigma2.fma(of.v[0], more.fma(of.step[0], base[0]));
         let fy = k.sigma2.fma(of.v[1], more.fma(of.step[1], base[1]));
@@ -209,16 +209,19 @@ fn state<R: Real>(
     ([of.d.fma(dy[0], of.n[0] * along), of.d.fma(dy[1], of.n[1] * along)], dv)
 }
 
-/// The partial derivatives of the bristles at `place` with these bases in stage `st` at patch twist `u`.
+/// The partial derivatives of the bristles at `[x, y]` with these bases in stage `st` at patch twist `u`,
+/// where friction has this `factor`.
 #[inline(always)]
 fn partials<R: Real, L: Law>(
     k: &Consts<R>,
     st: &Stage<R>,
+    factor: R,
     [x, y]: [R; 2],
     [ux, uy, uw]: [R; 3],
     [zx, zy]: [R; 2],
 ) -> Partials<R> {
     let (zero, one, half) = (R::splat(0.0), R::splat(1.0), R::splat(0.5));
+    let st = &st.under(factor);
     let m = motion(k, y.fma(-uw, ux), uw.fma(x, uy));
     let c = trial::<R, L>(st, &m, zx, zy);
     let t = &c.t;
@@ -264,7 +267,8 @@ fn partials<R: Real, L: Law>(
     let along_y = [stretch.fma(n[0], turn * v[0]), stretch.fma(n[1], turn * v[1])];
     let along_v = [speed.fma(e[0], normal * n[0]), speed.fma(e[1], normal * n[1])];
     let (by_speed, by_gamma) = bell_slopes(k, &m);
-    let by = [by_travel, limit, limit * m.bell, limit * st.mu_d * by_speed, limit * st.mu_d * by_gamma, share_slope];
+    let (by_mu, by_bell) = (limit * factor, limit * st.mu_d);
+    let by = [by_travel, by_mu, by_mu * m.bell, by_bell * by_speed, by_bell * by_gamma, share_slope];
     let back = z.d - one;
     let push = z.d * st.a_sigma0;
     let step = [back.fma(zx, push * m.vx), back.fma(zy, push * m.vy)];

@@ -69,10 +69,11 @@ impl<C: Real> TangentGrid<C> {
         }
     }
 
-    /// Every cell: its place, share of the normal force and base, with derivatives.
-    fn cells(&self) -> impl Iterator<Item = ([Dual; 2], f64, [Dual; 2])> {
+    /// Every cell: its place, share of the normal force, factor of friction and base, with derivatives.
+    fn cells(&self) -> impl Iterator<Item = ([Dual; 2], f64, Dual, [Dual; 2])> {
         let cells = &self.grid.cells;
-        (0..cells.len()).map(|i| {
+        let factors = cells.factors().flat_map(|group| (0..C::LANES).map(move |lane| group.lane(lane)));
+        (0..cells.len()).zip(factors).map(|(i, factor)| {
             let (group, lane) = (i / C::LANES, i % C::LANES);
             let place = [&cells.x, &cells.y].map(|x| {
                 let v = x[group].lane(lane);
@@ -85,7 +86,7 @@ impl<C: Real> TangentGrid<C> {
                 }
                 base
             });
-            (place, cells.w[group].lane(lane), base)
+            (place, cells.w[group].lane(lane), Dual::constant(factor), base)
         })
     }
 }
@@ -117,10 +118,10 @@ impl<C: Real> Differentiable for TangentGrid<C> {
         let fastest = self.cells().map(|(place, ..)| speed(v(place))).fold(0.0, f64::max);
         let zeta: Vec<[Dual; 2]> = self
             .cells()
-            .map(|(place, ..)| {
+            .map(|(place, _, factor, _)| {
                 let [vx, vy] = v(place);
                 let m = motion(&self.k, vx, vy);
-                let share = mu_d.fma(m.bell, mu_c) * m.inv_s;
+                let share = factor * mu_d.fma(m.bell, mu_c) * m.inv_s;
                 if speed([vx, vy]) > AT_REST * fastest { [share * vx, share * vy] } else { [Dual::constant(0.0); 2] }
             })
             .collect();
@@ -137,9 +138,9 @@ impl<C: Real> Differentiable for TangentGrid<C> {
     fn resist(&mut self, u: Vec3<Dual>, rate: &Rate<Dual>) -> Vec3<Dual> {
         let k = &self.k;
         let mut sum = Vec3::zero();
-        for ([x, y], w, [zx, zy]) in self.cells() {
+        for ([x, y], w, factor, [zx, zy]) in self.cells() {
             let m = motion(k, u.x - u.z * y, u.y + u.z * x);
-            let g = rate.mu_d.fma(m.bell, rate.mu_c);
+            let g = factor * rate.mu_d.fma(m.bell, rate.mu_c);
             let decay = with_law!(k.law, L => decay::<Dual, L>(k, g, &m, zx, zy));
             let of = |v: Dual, z: Dual| Dual::constant(w) * (z + rate.sigma1 * (v - decay * z) + k.sigma2 * v);
             let (fx, fy) = (of(m.vx, zx), of(m.vy, zy));

@@ -117,8 +117,16 @@ pub fn layouts() -> Result<Vec<Kernel>, String> {
         let kernel = |layout: Layout| {
             let shape = layout.shape(CELLS, adapter).ok_or_else(|| format!("{layout}: not valid"))?;
             let law = Law::default();
-            let variant =
-                Variant { shape, law, gaussian: true, adaptive: true, moving: false, reduced: None, point: None };
+            let variant = Variant {
+                shape,
+                law,
+                gaussian: true,
+                adaptive: true,
+                moving: false,
+                mapped: false,
+                reduced: None,
+                point: None,
+            };
             list::stepping(format!("{}: {layout}", adapter.name), &variant, CELLS as u32)
         };
         Layout::all(CELLS, adapter).into_iter().map(kernel).collect::<Vec<_>>()

@@ -48,8 +48,8 @@ impl Steps {
 }
 
 /// The kernels of an adapter. Those that step contacts: each law with a grid, in steps of one length and in
-/// chosen ones, and with a reduced bristle; for Elasto-Plastic also other forms, layouts, sizes and surfaces
-/// that move; each law of a point contact. Then all others.
+/// chosen ones, and with a reduced bristle; for Elasto-Plastic also other forms, layouts and sizes, surfaces
+/// that move and friction by region; each law of a point contact. Then all others.
 ///
 /// # Errors
 /// A shader whose text cannot be made.
@@ -58,7 +58,8 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
     let reduced = KernelShape::reduced(adapter);
     for &law in Law::ALL {
         let mut add = |what: &str, shape: KernelShape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
-            let variant = Variant { shape, law, gaussian: true, adaptive, moving: false, reduced, point: None };
+            let (moving, mapped) = (false, false);
+            let variant = Variant { shape, law, gaussian: true, adaptive, moving, mapped, reduced, point: None };
             let steps = if adaptive { ", adaptive" } else { "" };
             let made = stepping(format!("{}, {what}{steps}", law.name()), &variant, cells as u32)?;
             all.push(made);
@@ -85,9 +86,15 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         for (what, shape, cells, reduced) in
             [("grid of 317", grid, CELLS, None), ("ellipsoid", reduced, 1, consistent(true))]
         {
-            let variant = Variant { shape, law, gaussian: true, adaptive: true, moving: true, reduced, point: None };
+            let (moving, mapped) = (true, false);
+            let variant = Variant { shape, law, gaussian: true, adaptive: true, moving, mapped, reduced, point: None };
             all.push(stepping(format!("{}, {what}, adaptive, moving surface", law.name()), &variant, cells as u32)?);
         }
+        let (moving, mapped, shape) = (false, true, grid);
+        let variant =
+            Variant { shape, law, gaussian: true, adaptive: true, moving, mapped, reduced: None, point: None };
+        let name = format!("{}, grid of {CELLS}, adaptive, friction map", law.name());
+        all.push(stepping(name, &variant, CELLS as u32)?);
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
@@ -98,6 +105,7 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
             gaussian: true,
             adaptive: false,
             moving: false,
+            mapped: false,
             reduced: None,
             point,
         };

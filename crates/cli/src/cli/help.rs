@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 13] = [
+const EXAMPLES: [[&str; 3]; 14] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -113,6 +113,7 @@ const EXAMPLES: [[&str; 3]; 13] = [
     ["reduced", "the same with one bristle a contact", include_str!("../../../../examples/reduced.toml")],
     ["push", "boxes on a table, pushed and turned", include_str!("../../../../examples/push.toml")],
     ["turntable", "boxes on a turntable, until they are thrown", include_str!("../../../../examples/turntable.toml")],
+    ["two_soles", "boxes on a sole of rubber and plastic", include_str!("../../../../examples/two_soles.toml")],
     ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",

@@ -67,6 +67,12 @@ impl PressedArguments {
             }
             source.f_n_from = "--f-n";
         }
+        // The limit surface of a patch with a friction map is that of another pressure.
+        for pressed in source.patches.iter_mut().filter(|pressed| pressed.patch.friction_map().is_some()) {
+            pressed.mu *= pressed.patch.mean_friction();
+            pressed.patch = pressed.patch.with_friction_in_pressure();
+            source.mu_from = "mean of the friction map, which is a part of the pressure here";
+        }
         for pressed in &mut source.patches {
             pressed.rule = match self.rule {
                 Some(DissipativeRule::Cells) => Rule::Cells,

@@ -128,6 +128,7 @@ impl SurfaceArguments {
         check_size(asked.unwrap_or(1))?;
         let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_scenario)?;
         super::note_clipped(&cases, self.quiet);
+        let cases: Vec<Case> = cases.into_iter().map(Case::with_friction_in_pressure).collect();
         let source = &cases[0].source;
         let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();
         let n_ls = asked.or(source.n_ls).unwrap_or(DEFAULT_N_LS);

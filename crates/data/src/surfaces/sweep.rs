@@ -117,6 +117,21 @@ pub struct Case {
     pub source: PatchSource,
 }
 
+impl Case {
+    /// The same, with a friction map in the pressure and its mean in the coefficient of friction: the limit
+    /// surface stays.
+    #[must_use]
+    pub fn with_friction_in_pressure(self) -> Self {
+        let patch = &self.source.patch;
+        if patch.friction_map().is_none() {
+            return self;
+        }
+        let (mu, patch) =
+            (Some(patch.mean_friction() * self.source.mu.unwrap_or(1.0)), patch.with_friction_in_pressure());
+        Self { source: PatchSource { patch: patch.into(), mu, ..self.source }, ..self }
+    }
+}
+
 /// Every combination of the sweeps' values put into the file `path`, after `changes` (`key=value`, see
 /// [`change`]), the last sweep fastest.
 ///

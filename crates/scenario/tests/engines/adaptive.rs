@@ -1,11 +1,13 @@
 //! Steps that each contact chooses for itself.
 
+use std::sync::Arc;
+
 use bristle::body::Frame;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::moving_surface::MovingSurface;
-use bristle::patch::Shape;
+use bristle::patch::{Patch, Shape};
 use bristle::planar::Pose;
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
@@ -135,6 +137,19 @@ fn hostile_contacts_follow_their_path_of_tiny_steps() {
 /// most, and never far from it.
 #[test]
 fn contacts_on_moving_surfaces_follow_their_path_of_tiny_steps() {
+    let errors = errors_on_moving_surfaces(36, false);
+    assert!(errors[27] < 1.0 && errors[35] < 5.0, "errors over the tolerance times the duration: {errors:?}");
+}
+
+/// The same where friction differs by region.
+#[test]
+fn contacts_with_friction_maps_follow_their_path_of_tiny_steps() {
+    let errors = errors_on_moving_surfaces(24, true);
+    assert!(errors[17] < 1.0 && errors[23] < 5.0, "errors over the tolerance times the duration: {errors:?}");
+}
+
+/// The errors of so many random contacts over the tolerance times the duration, in ascending order.
+fn errors_on_moving_surfaces(count: u64, mapped: bool) -> Vec<f64> {
     let duration = 0.05;
     let error = |k: u64| {
         let draw = Draw::new(11, k);
@@ -147,7 +162,11 @@ fn contacts_on_moving_surfaces_follow_their_path_of_tiny_steps() {
             sigma1: 1e2,
             ..Friction::default()
         };
-        let patch = shape(3, 0.02, Shape::Square);
+        let mut patch = shape(3, 0.02, Shape::Square);
+        if mapped {
+            let factors: Vec<f64> = (0..9).map(|i| between(&format!("factor {i}"), 0.3, 1.5)).collect();
+            patch = Arc::new(Patch::clone(&patch).with_friction_map(&factors).unwrap());
+        }
         let mut contact = match k % 3 {
             0 => in_hand(&patch, friction, [0.01, -0.01, 0.3], Signal::constant(between("grip", 1.0, 6.0))),
             1 => on_table(Frame::World, &patch, friction),
@@ -166,7 +185,7 @@ fn contacts_on_moving_surfaces_follow_their_path_of_tiny_steps() {
         let apart = |(a, b): (&Pose, &Pose)| (a.x - b.x).hypot(a.y - b.y);
         chosen.pose.iter().zip(&tiny.pose).map(apart).fold(0.0, f64::max) / (DEFAULT_TOLERANCE * duration)
     };
-    let mut errors: Vec<f64> = (0..36).map(error).collect();
+    let mut errors: Vec<f64> = (0..count).map(error).collect();
     errors.sort_by(f64::total_cmp);
-    assert!(errors[27] < 1.0 && errors[35] < 5.0, "errors over the tolerance times the duration: {errors:?}");
+    errors
 }

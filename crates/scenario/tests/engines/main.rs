@@ -11,6 +11,7 @@ mod converged;
 mod grip;
 mod leave;
 mod physics;
+mod regions;
 mod slip;
 mod steady;
 mod surface;
@@ -124,6 +125,10 @@ macro_rules! suite {
                 surface::a_prescribed_twist_is_felt_relative_to_the_surface,
                 surface::a_surface_that_does_not_move_is_one_at_rest,
                 slip::nothing_slips_at_rest_near_the_limit_and_all_does_in_motion,
+                regions::one_factor_everywhere_is_another_coefficient,
+                regions::steady_sliding_sums_friction_cell_by_cell,
+                regions::what_sticks_does_not_feel_the_factors,
+                regions::a_body_holds_inside_the_limit_surface_of_its_regions,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
@@ -167,6 +172,10 @@ macro_rules! suite {
                 surface::a_spinning_hand_is_one_at_rest_under_a_torque,
                 surface::a_prescribed_twist_is_felt_relative_to_the_surface,
                 surface::a_surface_that_does_not_move_is_one_at_rest,
+                regions::one_factor_everywhere_is_another_coefficient,
+                regions::steady_sliding_sums_friction_cell_by_cell,
+                regions::what_sticks_does_not_feel_the_factors,
+                regions::a_body_holds_inside_the_limit_surface_of_its_regions,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
