@@ -55,13 +55,18 @@ fn one_step_from_random_states_is_the_same_on_the_gpu() {
     one_step_agrees(&contacts, &found, &wanted).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Contacts of few cells whose friction differs from cell to cell; like [`caught`] with one pipeline.
-fn with_friction_maps() -> Vec<Contact> {
+/// Contacts that share one pipeline: software drivers compile more slowly the more they have compiled.
+fn of_one_pipeline(gamma: f64) -> Vec<Contact> {
     let alike = |c: &Contact| {
-        let Friction { law, gamma, .. } = c.friction;
-        c.patch.grid().len() < 100 && law == Law::ElastoPlastic && gamma == 2.0
+        let Friction { law, gamma: own, .. } = c.friction;
+        c.patch.grid().len() < 100 && law == Law::ElastoPlastic && own == gamma
     };
-    let mut contacts: Vec<Contact> = (0..400).map(|k| random_contact(5, k)).filter(alike).collect();
+    (0..400).map(|k| random_contact(5, k)).filter(alike).collect()
+}
+
+/// The same with friction that differs from cell to cell.
+fn with_friction_maps() -> Vec<Contact> {
+    let mut contacts = of_one_pipeline(2.0);
     for contact in &mut contacts {
         let factors: Vec<f64> = (0..contact.patch.grid().len()).map(|i| 0.3 + 0.35 * (i % 4) as f64).collect();
         contact.patch = Arc::new(Patch::clone(&contact.patch).with_friction_map(&factors).unwrap());
@@ -250,14 +255,10 @@ macro_rules! mutants {
     };
 }
 
-/// Contacts that share one pipeline: software drivers compile more slowly the more they have compiled.
+/// That the comparison finds a wrong kernel, and passes the right one.
 #[track_caller]
 fn caught(gamma: f64, edit: fn(String) -> String) {
-    let alike = |c: &Contact| {
-        let Friction { law, gamma: own, .. } = c.friction;
-        c.patch.grid().len() < 100 && law == Law::ElastoPlastic && own == gamma
-    };
-    let contacts: Vec<Contact> = (0..400).map(|k| random_contact(5, k)).filter(alike).collect();
+    let contacts = of_one_pipeline(gamma);
     let wanted = rollout(&Cpu::new(), &contacts, &one_step());
     let right = rollout(gpu(), &contacts, &one_step());
     one_step_agrees(&contacts, &right, &wanted).unwrap_or_else(|e| panic!("the right kernel: {e}"));

@@ -9,16 +9,10 @@ use crate::error::ParameterError;
 use crate::range::FRICTION_FACTOR;
 
 /// The factors of all cells of a grid, bottom row first, and the least and the greatest of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct FrictionMap {
     factors: Arc<[f64]>,
     range: [f64; 2],
-}
-
-impl PartialEq for FrictionMap {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.factors, &other.factors) || self.factors == other.factors
-    }
 }
 
 impl Patch {

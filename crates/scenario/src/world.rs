@@ -667,6 +667,19 @@ mu = { uniform = [0.3, 0.6] }
     }
 
     #[test]
+    fn a_patch_has_the_friction_map_of_its_contact() {
+        let with = |map: &str| with_patch(&format!("patch = {{ cells = 4 }}\nfriction = {{ map = {map} }}"));
+        let world = WorldScenario::parse(&with("[[1, 0.5]]"), "box.toml").unwrap().world(0).unwrap();
+        let factors: Vec<f64> = [1.0, 1.0, 0.5, 0.5].repeat(4);
+        assert_eq!(world.patches()[0].bristles().patch().friction_map(), Some(&*factors));
+        let of_file = WorldScenario::parse(&with("'map.npy'"), "box.toml").map(drop).unwrap_err().to_string();
+        assert!(
+            of_file.contains("contacts.0.friction.map = a file: expected rows of factors, in a world"),
+            "{of_file}"
+        );
+    }
+
+    #[test]
     fn errors_name_the_place_and_what_is_accepted() {
         const BOX: &str = "name = \"box\"\n";
         let second = "bodies = [\"table\", \"box\"]\nmu = { uniform = [0.3, 0.6] }\n";
