@@ -13,7 +13,7 @@ struct Contact {
     v_s: f32,
     s_ba: f32,
     k_g: f32,
-    // The greatest factor of the friction map; 1 without one.
+    // The greatest factor of friction: of the friction map, and of A^2 where friction has axes.
     most_friction: f32,
     kind: u32,
     mass: f32,
@@ -48,6 +48,11 @@ struct Contact {
     // How many cells there are, and where the bristles start.
     cell_count: u32,
     zeta_first: u32,
+    // Axes of friction: the matrix A, and its determinant.
+    axes_xx: f32,
+    axes_xy: f32,
+    axes_yy: f32,
+    across: f32,
 }
 
 // The intervals of a contact that are on the device, `begin` to `end` of its whole run, behind one that holds
@@ -250,7 +255,8 @@ fn record(v: Inputs, at_index: u32) {
             twist = at(patch_u, body.q.xy);
         }
     }
-    let w = wrench(k, patch_u, Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
+    var w = wrench(k, directed(patch_u), Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
+    w.wrench = directed(w.wrench);
     if (!is_finite(w.wrench)) {
         status |= FAILED_WRENCH;
         return;

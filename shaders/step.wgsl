@@ -100,8 +100,9 @@ fn stribeck_slope() -> f32 {
     if (!adaptive || !gaussian) {
         return c.k_g;
     }
-    let along = length(patch_twist.xy);
-    let around = LEVER_MARGIN * sqrt(arm2) * abs(patch_twist.z);
+    let u = directed(patch_twist);
+    let along = length(u.xy);
+    let around = LEVER_MARGIN * sqrt(arm2) * abs(u.z);
     let bound = steepest_between((along - around) / (SPEED_MARGIN * c.v_s), SPEED_MARGIN * (along + around) / c.v_s);
     return min(bound, c.k_g);
 }
@@ -173,7 +174,8 @@ fn pass_over_bristles(task: u32) {
         pending_stage = to_commit(st);
         pending = true;
     }
-    let sums = sweep(k, at(patch_twist, reference_point()), pending, committed(pending_stage), solving, st);
+    let twist = directed(at(patch_twist, patch_point()));
+    let sums = patch_wrench(sweep(k, twist, pending, committed(pending_stage), solving, st));
     pending = false;
     passes += 1u;
     var solved = false;
@@ -182,7 +184,7 @@ fn pass_over_bristles(task: u32) {
     } else if (adaptive && prescribed) {
         // The increment that the step control compares is that of the friction over f_N, its torque over L^2.
         let scale = st.extrapolation;
-        bodies[own()].du = force_change() / vec3f(scale, scale, scale * max(arm2, TINY));
+        bodies[own()].du = directed(force_change()) / vec3f(scale, scale, scale * max(arm2, TINY));
     }
     if (flushing || status != 0u || !finish_stage(st, solved, prescribed)) {
         return;
@@ -201,7 +203,7 @@ fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
     let body = &bodies[own()];
     let q = pose_ahead(dt);
     let t = transform(q, dt);
-    let point = reference_point();
+    let point = patch_point();
     let mass = vec3f(c.mass, c.mass, c.inertia);
     let grip = a * c.pads * v.f_n;
     var du = body.du;
@@ -236,7 +238,11 @@ fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
         return false;
     }
     let enough = select(NEWTON_TOLERANCE, min(c.tolerance, NEWTON_TOLERANCE), adaptive);
-    let small = size(d) <= min(enough, trust_radius(at(patch_twist, point)));
+    var radius = trust_radius(directed(at(patch_twist, point)));
+    if (has_axes) {
+        radius /= max(c.across, 1.0);
+    }
+    let small = size(d) <= min(enough, radius);
     newton_steps += 1u;
     let last = newton_steps >= NEWTON_MOST;
     let solved = (small && newton_steps >= at_least) || last;

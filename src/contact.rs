@@ -228,6 +228,10 @@ impl Contact {
             return check("body.spring", spring, "0: point contacts alone have a spring", spring == 0.0);
         };
         model.validate()?;
+        if self.patch.friction_axes().is_some() {
+            let accepted = "none: a point contact has the same friction in all directions";
+            return Err(ParameterError::new("friction.mu", "given", accepted));
+        }
         if self.patch.takes_frames() || self.patch.changes() {
             return Err(ParameterError::new(
                 "patch",

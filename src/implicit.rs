@@ -87,15 +87,16 @@ impl ImplicitPatch {
     /// `dt` \[s\] under `normal_force` \[N\], and its derivative over the twist. Nothing moves.
     pub fn respond(&mut self, twist: Twist, normal_force: f64, dt: f64) -> Response {
         let stage = self.stage(dt);
+        let twist = self.patch.bristle_twist(twist);
         let (resist, gain) = self.grid.sweep(Vec3::from(twist.to_array()), (&stage, 0), (&stage, 1));
         let row = |row: Vec3<f64>| [row.x, row.y, row.z].map(|c| -normal_force * c);
-        let [fx, fy, tau] = row(resist);
-        Response { wrench: Wrench::new(fx, fy, tau), gain: [gain.x, gain.y, gain.z].map(row) }
+        let wrench = self.patch.patch_wrench(Wrench::from(row(resist)));
+        Response { wrench, gain: self.patch.patch_gain([gain.x, gain.y, gain.z].map(row)) }
     }
 
     /// Moves the bristles through a step of `dt` \[s\] with this twist.
     pub fn advance(&mut self, twist: Twist, dt: f64) {
-        let stage = self.stage(dt);
+        let (stage, twist) = (self.stage(dt), self.patch.bristle_twist(twist));
         self.grid.sweep(Vec3::from(twist.to_array()), (&stage, 1), (&stage, 0));
     }
 
@@ -114,7 +115,7 @@ impl ImplicitPatch {
     pub fn shares(&mut self, twist: Twist) -> [f64; 2] {
         let f = self.friction.effective_for_law();
         let rate = Rate { sigma1: f.sigma1, mu_c: f.mu_c, mu_d: f.mu_s - f.mu_c };
-        let (_, shares) = self.grid.wrench(0, twist, &rate, 1.0);
+        let (_, shares) = self.grid.wrench(0, self.patch.bristle_twist(twist), &rate, 1.0);
         [shares.slip, shares.near_limit].map(|share| share.clamp(0.0, 1.0))
     }
 
@@ -144,6 +145,7 @@ mod tests {
     use crate::engine::{Engine, Stepping};
     use crate::fixtures::{disc, moved};
     use crate::friction::Law;
+    use crate::patch::FrictionAxes;
 
     fn of(law: Law) -> ImplicitPatch {
         ImplicitPatch::new(disc(11), Friction { law, ..Friction::default() }).unwrap()
@@ -152,9 +154,13 @@ mod tests {
     #[test]
     fn it_responds_as_a_batch_does_and_its_derivative_is_one() {
         let twist = [0.013, -0.004, 0.7];
-        for law in [Law::ElastoPlastic, Law::LuGre, Law::Dahl, Law::ViscoelastoPlastic] {
-            let mut patch = of(law);
-            let mut contact = moved(&disc(11), twist);
+        let axes = FrictionAxes::new(0.3, 0.7).unwrap();
+        let directed = Arc::new(Patch::clone(&disc(11)).with_friction_axes(axes));
+        let laws = [Law::ElastoPlastic, Law::LuGre, Law::Dahl, Law::ViscoelastoPlastic];
+        let patches = [disc(11), directed];
+        for (law, on) in laws.into_iter().flat_map(|law| patches.each_ref().map(|on| (law, on))) {
+            let mut patch = ImplicitPatch::new(Arc::clone(on), Friction { law, ..Friction::default() }).unwrap();
+            let mut contact = moved(on, twist);
             contact.friction.law = law;
             let mut batch = Cpu::reference().batch(vec![contact], Stepping::default()).unwrap();
             batch.advance(1e-3).unwrap();

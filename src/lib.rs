@@ -114,7 +114,7 @@ pub use limit_surface::{
     WrenchGradient,
 };
 pub use moving_surface::MovingSurface;
-pub use patch::{Grid, Patch, Shape};
+pub use patch::{FrictionAxes, Grid, Patch, Shape};
 pub use planar::{Pose, Twist, Wrench};
 pub use point::{PointElement, PointLaw, PointModel};
 pub use schedule::Signal;

@@ -9,11 +9,13 @@
 //! determines the present map. A map that follows the force is symmetric about the middle of its grid; frames
 //! are not, and move the centre of pressure.
 
+mod friction_axes;
 mod friction_map;
 mod pressure;
 mod sequence;
 mod shape;
 
+pub use friction_axes::FrictionAxes;
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use sequence::{CLOSEST_FRAMES, Sequence};
 pub use shape::Shape;
@@ -21,8 +23,9 @@ pub use shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
+use friction_axes::times;
 use friction_map::FrictionMap;
-pub(crate) use friction_map::friction_in_pressure;
+pub(crate) use friction_map::isotropic_in_pressure;
 
 use crate::error::{ParameterError, PatchError, check};
 use crate::range::SIZE;
@@ -130,6 +133,9 @@ pub struct Patch {
     sequence: Option<Arc<Sequence>>,
     takes_frames: bool,
     friction: Option<FrictionMap>,
+    axes: Option<FrictionAxes>,
+    /// The matrix by which places are multiplied, of an isotropic patch with oblique cells.
+    oblique: Option<[f64; 3]>,
 }
 
 impl Patch {
@@ -159,8 +165,8 @@ impl Patch {
 
     /// Replaces the map by that of another patch with the same grid.
     pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
-        let friction = self.friction.take();
-        *self = Self { takes_frames: true, friction, ..Self::from_weights(self.grid, Arc::clone(weights)) };
+        let (friction, axes) = (self.friction.take(), self.axes);
+        *self = Self { takes_frames: true, friction, axes, ..Self::from_weights(self.grid, Arc::clone(weights)) };
     }
 
     /// Refuses pressures of which [`Patch::set_pressure`] makes no map.
@@ -184,8 +190,14 @@ impl Patch {
     /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and
     /// (17).
     fn from_weights(grid: Grid, weights: Arc<[f64]>) -> Self {
-        let [cx, cy] = sums(&grid, &weights, |x, y, w| [w * x, w * y]);
-        let [radius, viscous, arm2] = sums(&grid, &weights, |x, y, w| {
+        Self::with_cells_at(grid, None, weights)
+    }
+
+    /// As [`Patch::from_weights`], with all places multiplied by a symmetric matrix if there is one.
+    fn with_cells_at(grid: Grid, oblique: Option<[f64; 3]>, weights: Arc<[f64]>) -> Self {
+        let at = |ix, iy| oblique.map_or_else(|| grid.centre(ix, iy), |matrix| times(matrix, grid.centre(ix, iy)));
+        let [cx, cy] = sums(&grid, &weights, at, |x, y, w| [w * x, w * y]);
+        let [radius, viscous, arm2] = sums(&grid, &weights, at, |x, y, w| {
             let d2 = (x - cx).powi(2) + (y - cy).powi(2);
             [w * d2.sqrt(), w * d2, w * (x * x + y * y)]
         });
@@ -201,6 +213,8 @@ impl Patch {
             sequence: None,
             takes_frames: false,
             friction: None,
+            axes: None,
+            oblique,
         }
     }
 
@@ -269,7 +283,7 @@ impl Patch {
             Some(rule) => {
                 let patch = Self::hertz(self.grid, rule, if f_n.is_finite() { f_n.max(0.0) } else { 0.0 })
                     .expect("the rule was checked when the patch was made");
-                Self { friction: self.friction.clone(), ..patch }
+                Self { friction: self.friction.clone(), axes: self.axes, ..patch }
             }
             None => self.clone(),
         }
@@ -281,7 +295,7 @@ impl Patch {
             (MapKey::Force(f_n), _) => self.under(f_n),
             (MapKey::Frame(map), Some(sequence)) => {
                 let patch = Self::from_weights(self.grid, Arc::clone(&sequence.maps()[map as usize]));
-                Self { sequence: Some(Arc::clone(sequence)), friction: self.friction.clone(), ..patch }
+                Self { sequence: Some(Arc::clone(sequence)), friction: self.friction.clone(), axes: self.axes, ..patch }
             }
             (MapKey::Frame(_), None) => self.clone(),
         }
@@ -296,7 +310,7 @@ impl Patch {
         grid.validate()?;
         let scaled = Self::from_weights(grid, Arc::clone(&self.weights));
         let (hertz, sequence, friction) = (self.hertz, self.sequence.clone(), self.friction.clone());
-        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, friction, ..scaled })
+        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, friction, axes: self.axes, ..scaled })
     }
 
     /// The grid.
@@ -316,8 +330,12 @@ impl Patch {
 
     /// The cells that carry pressure, in the order of the map.
     pub fn cells(&self) -> Vec<Cell> {
-        let all = self.grid.centres().zip(&*self.weights);
-        all.filter(|(_, w)| **w > 0.0).map(|([x, y], &w)| Cell { x, y, w }).collect()
+        let loaded = self.weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
+        let cell = |(i, &w): (usize, &f64)| {
+            let [x, y] = self.place(i);
+            Cell { x, y, w }
+        };
+        loaded.map(cell).collect()
     }
 
     /// Centre of pressure `c = sum w rho` \[m\], `docs/model.md` (16).
@@ -376,14 +394,19 @@ fn shares<'a>(grid: &Grid, pressure: &'a [f64]) -> Result<impl Iterator<Item = f
     Ok(pressure.iter().map(move |p| p / peak / sum))
 }
 
-/// Sums of `of(x, y, w)` over all cells, in four partial sums: the additions of a single one would each wait
-/// for the result of the one before.
-fn sums<const N: usize>(grid: &Grid, weights: &[f64], of: impl Fn(f64, f64, f64) -> [f64; N]) -> [f64; N] {
+/// Sums of `of(x, y, w)` over all cells, which are `at` (ix, iy), in four partial sums: the additions of a
+/// single one would each wait for the result of the one before.
+fn sums<const N: usize>(
+    grid: &Grid,
+    weights: &[f64],
+    at: impl Fn(usize, usize) -> [f64; 2],
+    of: impl Fn(f64, f64, f64) -> [f64; N],
+) -> [f64; N] {
     let mut four = [[0.0; 4]; N];
     for (iy, row) in weights.chunks_exact(grid.nx).enumerate() {
         for (block, w) in row.chunks(4).enumerate() {
             for (lane, w) in w.iter().enumerate() {
-                let [x, y] = grid.centre(4 * block + lane, iy);
+                let [x, y] = at(4 * block + lane, iy);
                 let part = of(x, y, *w);
                 // What is left of a row goes to the first sum.
                 let lane = if row.len() - 4 * block < 4 { 0 } else { lane };

@@ -7,6 +7,7 @@ pub mod bristles;
 pub mod cell;
 pub mod commit;
 pub mod constants;
+mod directed;
 pub mod elastic_cells;
 pub mod friction;
 pub mod groups;

@@ -1,11 +1,12 @@
 //! Limit surfaces against closed forms, tables, look-ups and brute force.
 #![cfg(feature = "gpu")]
 
+use std::f64::consts::{FRAC_PI_2, PI};
 use std::path::Path;
 
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Ellipsoid, Quartic, ReferencePoint, Rule, Surface, Table};
-use bristle::patch::{Grid, Patch, Shape};
+use bristle::patch::{FrictionAxes, Grid, Patch, Shape};
 use bristle::planar::{Twist, Wrench};
 use bristle::random::Draw;
 use serde::de::DeserializeOwned;
@@ -416,7 +417,7 @@ fn exact_cells_never_pass_one_and_dissipate() {
         let passivity = table.passivity(3);
         assert!(passivity.largest < 0.0, "{shape:?}: {passivity:?}");
         // The same places by look-ups from outside.
-        let angle = |k: usize, n: usize| (k as f64 / n as f64 * std::f64::consts::FRAC_PI_2).sin_cos();
+        let angle = |k: usize, n: usize| (k as f64 / n as f64 * FRAC_PI_2).sin_cos();
         let mut largest = f64::NEG_INFINITY;
         for (i, j) in (0..320).flat_map(|i| (0..=80).map(move |j| (i, j))) {
             let ((sin, cos), (sin_phi, cos_phi)) = (angle(i, 80), angle(j, 80));
@@ -802,5 +803,165 @@ fn friction_by_region_is_friction_in_the_pressure() {
     let found = surface.viscous_wrench(twist, 0.2, f_n);
     for (f, w) in found.to_array().iter().zip(wanted.to_array()) {
         assert!((f - w).abs() < 1e-14, "{found:?} {wanted:?}");
+    }
+}
+
+/// Surfaces of friction by direction: axes of the grid and others, weak and strong across, without extent.
+fn directed() -> Vec<Patch> {
+    let grid = Grid::new(7, 5, 0.03, 0.02).unwrap();
+    let slope = Patch::from_fn(grid, |x, y| 1.0 + 40.0 * x - 30.0 * y).unwrap();
+    let point = Patch::from_pressure(Grid::new(1, 1, 0.01, 0.01).unwrap(), &[1.0]).unwrap();
+    let axes = [(0.1, 0.0), (0.4, FRAC_PI_2), (3.0, 0.0), (0.1, 0.5), (2.0, -1.0)];
+    let of = |(across, angle): &(f64, f64)| FrictionAxes::new(*across, *angle).unwrap();
+    let slopes = axes.iter().map(|axes| slope.clone().with_friction_axes(of(axes)));
+    slopes.chain([point.with_friction_axes(of(&axes[3]))]).collect()
+}
+
+/// `-sum w A^2 v/|A v|` over the cells' centres, each cell cut into `n` x `n` parts.
+fn directed_sum(patch: &Patch, twist: Twist, n: usize) -> Wrench {
+    let (axes, grid, mut sum) = (patch.friction_axes().unwrap(), patch.grid(), Wrench::default());
+    for cell in patch.cells() {
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let inside = |k: usize| (k as f64 + 0.5) / n as f64 - 0.5;
+            let at = [cell.x + inside(i) * grid.dx, cell.y + inside(j) * grid.dy];
+            let v = axes.isotropic_twist(twist.at(at));
+            let share = -cell.w / (n * n) as f64 / v.vx.hypot(v.vy);
+            let Wrench { fx, fy, .. } = axes.wrench(Wrench::new(share * v.vx, share * v.vy, 0.0));
+            sum = sum + Wrench::new(fx, fy, at[0] * fy - at[1] * fx);
+        }
+    }
+    sum
+}
+
+#[test]
+fn friction_by_direction_is_that_of_every_cell() {
+    for (k, patch) in directed().iter().enumerate() {
+        for i in 0..20 {
+            let draw = Draw::new(70, i);
+            let v = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
+            let twist = Twist::new(v[0], v[1], 40.0 * v[2]);
+            let cases = [(Rule::Points, 1, 1e-12), (Rule::Cells, 40, 1e-3)];
+            for (rule, n, limit) in cases {
+                let found = Surface::new(patch, rule).wrench_at_origin(twist, 0.5, 4.0);
+                let wanted = directed_sum(patch, twist, n) * 2.0;
+                let far = [found.fx - wanted.fx, found.fy - wanted.fy, 100.0 * (found.tau - wanted.tau)];
+                assert!(far.iter().all(|f| f.abs() < limit), "{k} {rule:?} {twist:?}: {found:?} {wanted:?}");
+            }
+        }
+    }
+}
+
+/// `P(v) = -W(v).v` is convex, and a load at its margin is on the surface: no twist has less power.
+#[test]
+fn friction_by_direction_is_convex_and_its_margins_are_on_the_surface() {
+    let (mu, f_n) = (0.5, 4.0);
+    for (k, patch) in directed().iter().enumerate() {
+        for rule in [Rule::Cells, Rule::Points] {
+            let surface = Surface::new(patch, rule);
+            let twist = |i: u64| {
+                let draw = Draw::new(71, i);
+                Twist::from(["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0))
+            };
+            let scaled = |t: Twist| Twist::new(t.vx, t.vy, 60.0 * t.w);
+            let power = |t: Twist| -surface.wrench(t, mu, f_n).power(t);
+            let mut loads = Vec::new();
+            for i in 0..40 {
+                let (a, b) = (scaled(twist(i)), scaled(twist(i + 100)));
+                let sum = Twist::new(a.vx + b.vx, a.vy + b.vy, a.w + b.w);
+                assert!(power(sum) <= (power(a) + power(b)) * (1.0 + 1e-12), "{k} {rule:?}: convex");
+                let t = twist(i + 200);
+                loads.push(Wrench::new(t.vx, t.vy, if surface.radius() > 0.0 { 0.01 * t.w } else { 0.0 }));
+            }
+            let many = surface.margins(&loads, mu, f_n).unwrap();
+            for (load, margin) in loads.iter().zip(&many) {
+                let alone = surface.margin(*load, mu, f_n).unwrap();
+                assert!((alone.factor / margin.factor - 1.0).abs() < 1e-9, "{k} {rule:?}: {alone:?} {margin:?}");
+                let v = margin.twist;
+                let size = v.vx.hypot(v.vy).hypot(surface.radius() * v.w);
+                assert!((size - 1.0).abs() < 1e-12, "{margin:?}");
+                let on_surface = margin.factor * load.power(v) / power(v);
+                assert!((on_surface - 1.0).abs() < 1e-9, "{k} {rule:?}: {on_surface}");
+                for i in 300..340 {
+                    let t = scaled(twist(i));
+                    assert!(margin.factor * load.power(t) <= power(t) * (1.0 + 1e-9), "{k} {rule:?}: {t:?}");
+                }
+            }
+            assert!(surface.margin_gradients(&loads[..1], ReferencePoint::Cop, mu, f_n).is_err());
+            assert!(surface.wrench_gradients(&[scaled(twist(0))], ReferencePoint::Cop, mu, f_n).is_err());
+        }
+    }
+}
+
+/// Axes by half a turn, or exchanged with another coefficient, are the same; a mirrored patch has a mirrored
+/// surface; with equal coefficients it is isotropic.
+#[test]
+fn friction_by_direction_has_the_symmetries_of_its_ellipse() {
+    let patch = &directed()[0];
+    let with = |across: f64, angle: f64| {
+        Surface::new(&patch.clone().with_friction_axes(FrictionAxes::new(across, angle).unwrap()), Rule::Points)
+    };
+    let twist = Twist::new(0.3, -0.2, 13.0);
+    let close = |a: Wrench, b: Wrench| {
+        let far = [a.fx - b.fx, a.fy - b.fy, 100.0 * (a.tau - b.tau)];
+        assert!(far.iter().all(|f| f.abs() < 1e-12), "{a:?} {b:?}");
+    };
+    let wanted = with(0.3, 0.5).wrench(twist, 0.6, 2.0);
+    close(with(0.3, 0.5 - PI).wrench(twist, 0.6, 2.0), wanted);
+    close(with(1.0 / 0.3, 0.5 + FRAC_PI_2).wrench(twist, 0.3 * 0.6, 2.0), wanted);
+    let grid = *patch.grid();
+    let mirrored: Vec<f64> = patch.weights().chunks(grid.nx).rev().flatten().copied().collect();
+    let mirrored = Patch::from_pressure(grid, &mirrored).unwrap();
+    let mirrored = mirrored.with_friction_axes(FrictionAxes::new(0.3, -0.5).unwrap());
+    let found = Surface::new(&mirrored, Rule::Points).wrench(Twist::new(twist.vx, -twist.vy, -twist.w), 0.6, 2.0);
+    close(Wrench::new(found.fx, -found.fy, -found.tau), wanted);
+    let isotropic = Patch::from_pressure(grid, patch.weights()).unwrap();
+    close(with(1.0, 0.5).wrench(twist, 0.6, 2.0), Surface::new(&isotropic, Rule::Points).wrench(twist, 0.6, 2.0));
+    // Viscous friction: `-sigma2 f_N sum w A^2 v`.
+    let surface = with(0.3, 0.5);
+    let (axes, cop) = (*surface.patch().friction_axes().unwrap(), surface.patch().cop());
+    let mut sum = Wrench::default();
+    for cell in patch.cells() {
+        let at = [cell.x - cop[0], cell.y - cop[1]];
+        let v = axes.isotropic_twist(twist.at(at));
+        let Wrench { fx, fy, .. } = axes.wrench(Wrench::new(v.vx, v.vy, 0.0) * (-0.2 * 2.0 * cell.w));
+        sum = sum + Wrench::new(fx, fy, at[0] * fy - at[1] * fx);
+    }
+    close(surface.viscous_wrench(twist, 0.2, 2.0), sum);
+}
+
+/// Tables are those of the isotropic patch, on every way to make them.
+#[test]
+fn tables_of_friction_by_direction_are_of_the_isotropic_patch() {
+    // All but the patch without extent, whose table has no translation.
+    for patch in &directed()[..5] {
+        let axes = patch.friction_axes().unwrap();
+        let surface = Surface::new(patch, Rule::Points);
+        let table = Table::new(patch, Rule::Points, 8).unwrap();
+        assert!(table.patch().friction_axes().is_none());
+        for (i, j) in [(3, 5), (11, 2), (20, 7), (0, 8)] {
+            let v = axes.twist(table.twist(i, j));
+            let wanted = axes.isotropic_wrench(surface.coulomb(v));
+            let h = table.nodes()[i * 9 + j];
+            assert!((h[0] - wanted.fx).abs() < 1e-12 && (h[1] - wanted.fy).abs() < 1e-12, "{h:?} {wanted:?}");
+            assert!((h[2] * table.radius() - wanted.tau).abs() < 1e-14);
+        }
+        let patches = std::slice::from_ref(patch);
+        let gpu = Gpu::new(Choice::Any).unwrap();
+        let others = [
+            Table::batch(patches, Rule::Points, 8).unwrap().remove(0),
+            Table::single(patch, Rule::Points, 8).unwrap(),
+            gpu.tables(patches, Rule::Points, 8).unwrap().remove(0),
+        ];
+        for other in others {
+            assert!((other.radius() - table.radius()).abs() < 1e-5 * table.radius().max(1e-9));
+            let far = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f64::max);
+            let most = other.nodes().iter().zip(table.nodes()).map(far).fold(0.0, f64::max);
+            assert!(most < 2e-5, "{most}");
+        }
+        let found = gpu.coulomb(patches, Rule::Points, &[Twist::new(0.2, 0.1, 9.0)]).unwrap()[0][0];
+        let wanted = surface.coulomb(Twist::new(0.2, 0.1, 9.0));
+        assert!((found.fx - wanted.fx).abs() < 1e-5 && (found.fy - wanted.fy).abs() < 1e-5);
+        let basis = Basis::new(table.patch().grid(), Rule::Points, 8).unwrap();
+        assert_eq!(basis.tables(patches).is_ok(), axes.are_of_grid(), "a basis has rectangular cells");
     }
 }

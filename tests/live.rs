@@ -14,7 +14,7 @@ use bristle::engine::{Engine, Plan, Reason, Stepping};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Table};
-use bristle::patch::{Grid, Patch, Shape};
+use bristle::patch::{FrictionAxes, Grid, Patch, Shape};
 use bristle::schedule::{Signal, Sine};
 use bristle::{Cpu, DEFAULT_STEP, MovingSurface, Twist};
 use common::{engines, in_hand, on_table, prescribed, rollout, shape};
@@ -422,6 +422,42 @@ fn another_map_takes_the_place_of_one_that_is_not_shared() {
             batch.advance(CALL).unwrap();
             alone.advance(CALL).unwrap();
             assert_eq!(bits(&mut batch), bits(&mut alone), "{name}");
+        }
+    }
+}
+
+/// A contact with other axes of friction takes the place of one, and its neighbours keep theirs.
+#[test]
+fn other_axes_of_friction_take_the_place_of_a_contact() {
+    let with = |across: f64, angle: f64| {
+        let mut contact = contacts().swap_remove(0);
+        let axes = FrictionAxes::new(across, angle).unwrap();
+        contact.patch = Patch::clone(&contact.patch).with_friction_axes(axes).into();
+        contact
+    };
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(vec![with(0.3, 0.2), with(0.5, 1.0)], Stepping::default()).unwrap();
+        batch.advance(CALL).unwrap();
+        let before = bits(&mut batch);
+        batch.replace(&[0], &[with(2.0, 0.7)]).unwrap();
+        assert_eq!(bits(&mut batch)[1..], before[1..], "{name}");
+        let mut alone = engine.batch(vec![with(2.0, 0.7)], Stepping::default()).unwrap();
+        for _ in 0..3 {
+            batch.advance(CALL).unwrap();
+            alone.advance(CALL).unwrap();
+            assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
+        }
+        assert_ne!(bits(&mut batch)[0], bits(&mut batch)[1], "{name}");
+        // Without axes a contact has another kernel on a GPU.
+        let plain = contacts().swap_remove(0);
+        if batch.takes(1, &plain) {
+            batch.replace(&[1], std::slice::from_ref(&plain)).unwrap();
+            let mut alone = engine.batch(vec![plain], Stepping::default()).unwrap();
+            batch.advance(CALL).unwrap();
+            alone.advance(CALL).unwrap();
+            assert_eq!(bits(&mut batch)[1], bits(&mut alone)[0], "{name}");
+        } else {
+            assert_ne!(batch.engine().engine, "cpu", "{name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bristle::body::{Body, Frame, FreeBody, TwistPoint};
 use bristle::contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 use bristle::friction::{Friction, Law};
-use bristle::patch::{Grid, Patch};
+use bristle::patch::{FrictionAxes, Grid, Patch};
 use bristle::point::{PointElement, PointLaw, PointModel};
 use bristle::schedule::{Signal, Sine};
 use bristle::{Cpu, Plan, Rule, Sensitivity, Table, Trajectories, Twist};
@@ -70,6 +70,11 @@ impl Case {
             // Friction by region.
             let factors: Vec<f64> = pressure.iter().zip(grid.centres()).map(|(p, [x, _])| p + 20.0 * x.abs()).collect();
             patch = Arc::new(Patch::clone(&patch).with_friction_map(&factors).unwrap());
+        }
+        if k / 4 % 5 == 1 || k / 4 % 5 == 3 {
+            // Friction by direction.
+            let axes = FrictionAxes::new(draw.between(0.3, 2.0), draw.between(0.0, 3.0)).unwrap();
+            patch = Arc::new(Patch::clone(&patch).with_friction_axes(axes));
         }
         let model = match k / 4 % 5 {
             0 | 1 => Model::Distributed,
@@ -387,7 +392,7 @@ fn point(k: usize, law: PointLaw) -> Case {
         PointModel { law, elements: if has_two { two } else { one }, band: 0.01, slider_mass, ..PointModel::default() };
     let contact = &mut case.contact;
     contact.model = model.into();
-    contact.patch = Arc::new(contact.patch.with_friction_in_pressure());
+    contact.patch = Arc::new(Patch::from_pressure(*contact.patch.grid(), contact.patch.weights()).unwrap());
     contact.friction.law = Law::ElastoPlastic;
     contact.initial.bristles = Bristles::Unloaded;
     if let Body::Free(body) = &mut contact.body {
@@ -564,6 +569,9 @@ fn a_mirrored_contact_has_mirrored_derivatives() {
         let mut patch = Patch::from_pressure(grid, &rows(contact.patch.weights())).unwrap();
         if let Some(factors) = contact.patch.friction_map() {
             patch = patch.with_friction_map(&rows(factors)).unwrap();
+        }
+        if let Some(axes) = contact.patch.friction_axes() {
+            patch = patch.with_friction_axes(FrictionAxes::new(axes.across(), -axes.angle()).unwrap());
         }
         contact.patch = Arc::new(patch);
         if let Model::LimitSurface(_, form) = contact.model {

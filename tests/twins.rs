@@ -14,7 +14,7 @@ use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu, Layout, Storage};
 use bristle::limit_surface::{Rule, Table};
-use bristle::patch::{Exponent, Grid, Hertz, Patch, Shape};
+use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch, Shape};
 use bristle::schedule::{Signal, Sine};
 
 use common::{
@@ -87,10 +87,40 @@ fn one_step_with_friction_maps_is_the_same_on_the_gpu_and_forgotten_factors_are_
     one_step_agrees(&contacts, &rollout(&forgetful, &contacts, &one_step()), &wanted).expect_err("a wrong kernel");
 }
 
+/// The same with friction by direction.
+fn with_axes_of_friction() -> Vec<Contact> {
+    let mut contacts = of_one_pipeline(2.0);
+    for (k, contact) in contacts.iter_mut().enumerate() {
+        let axes = FrictionAxes::new(0.4 + 0.2 * (k % 5) as f64, 0.6 * (k % 4) as f64).unwrap();
+        contact.patch = Arc::new(Patch::clone(&contact.patch).with_friction_axes(axes));
+    }
+    contacts
+}
+
+#[test]
+fn one_step_with_axes_of_friction_is_the_same_on_the_gpu_and_wrong_places_are_caught() {
+    let contacts = with_axes_of_friction();
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
+    fn replaced(text: String, right: &str, wrong: &str) -> String {
+        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
+        text.replace(right, wrong)
+    }
+    let mutants: [fn(String) -> String; 2] = [
+        |text| replaced(text, "c.axes_yy * at.x - c.axes_xy * at.y", "c.axes_xx * at.x - c.axes_xy * at.y"),
+        |text| replaced(text, "return Sums(apply(s.resist), rows", "return Sums(s.resist, rows"),
+    ];
+    for edit in mutants {
+        let engine = edited(edit);
+        one_step_agrees(&contacts, &rollout(&engine, &contacts, &one_step()), &wanted).expect_err("a wrong kernel");
+    }
+}
+
 #[test]
 fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
     let mut contacts = states();
     contacts.extend(with_friction_maps());
+    contacts.extend(with_axes_of_friction());
     let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan(0.02, STEP, 5e-3)));
     for k in 0..contacts.len() {
         let n = wanted.frames();

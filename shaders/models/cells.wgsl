@@ -74,7 +74,12 @@ fn cell_of(own: u32) -> MapCell {
         return MapCell(0.0, 0.0, 0.0, 1.0);
     }
     let cell = cells[now.map_first + own];
-    return MapCell(cell.x * c.dx, cell.y * c.dy, cell.w, cell.f);
+    var at = vec2f(cell.x * c.dx, cell.y * c.dy);
+    if (has_axes) {
+        // cof(A) times the place, docs/model.md (20d).
+        at = vec2f(c.axes_yy * at.x - c.axes_xy * at.y, c.axes_xx * at.y - c.axes_xy * at.x);
+    }
+    return MapCell(at.x, at.y, cell.w, cell.f);
 }
 
 // The limit g of the bristles of turn i that have it where the factor is 1, docs/model.md (20a). Factors are
@@ -184,8 +189,15 @@ fn follow_map(makes: bool) {
 fn change_weight(i: u32, a: f32, e: f32) {
     let c = &contacts[contact];
     let cell = own_cells(i);
-    let x = cell.x / c.dx;
-    let y = cell.y / c.dy;
+    var x = cell.x;
+    var y = cell.y;
+    if (has_axes) {
+        // The map is made on the patch as it is.
+        x = (c.axes_xx * cell.x + c.axes_xy * cell.y) / c.across;
+        y = (c.axes_xy * cell.x + c.axes_yy * cell.y) / c.across;
+    }
+    x /= c.dx;
+    y /= c.dy;
     let rho = sqrt(x * x + y * y) / a;
     var p = exp2(log2(max(1.0 - exp2(e * log2(max(rho, Real(TINY)))), Real(TINY))) / e);
     p = select(Real(0.0), p, (rho < Real(1.0)) & exist(first_cell(i)));

@@ -179,9 +179,9 @@ pub(super) fn plain(contact: &Contact, state: &State) -> State {
     let mut state = state.clone();
     if let Some(rigid) = state.rigid.take() {
         let [sx, sy, sw] = rigid.shift;
-        let grid = contact.patch.grid();
+        let patch = contact.patch.isotropic();
         for (pair, i) in state.bristles.iter_mut().zip(contact.cells_ever_active()) {
-            let [x, y] = grid.centre(i % grid.nx, i / grid.nx);
+            let [x, y] = patch.place(i);
             *pair = [pair[0] + (sx - sw * y), pair[1] + (sy + sw * x)];
         }
     }
@@ -197,6 +197,7 @@ mod tests {
     use crate::cpu::Cpu;
     use crate::engine::{Engine, Stepping};
     use crate::fixtures::{disc, held};
+    use crate::patch::{FrictionAxes, Patch};
 
     /// Contacts that were advanced, as saved.
     fn saved(contacts: &[Contact], duration: f64) -> Snapshot {
@@ -255,20 +256,25 @@ mod tests {
 
     #[test]
     fn a_plain_state_has_its_bristles_where_they_are_and_nothing_of_its_engine() {
-        let contact = held(Model::Distributed, &disc(11), 4.0);
-        let mut batch = Cpu::new().batch(vec![contact.clone()], Stepping::default()).unwrap();
-        batch.advance(0.05).unwrap();
-        let state = batch.save().unwrap().states.remove(0);
-        assert!(state.rigid.is_some() && state.pending.is_some(), "it rests as one body");
-        let plain_state = plain(&contact, &state);
-        let State { checks, padding, .. } = State::default();
-        let bristles = batch.bristles(0).unwrap();
-        let apart = plain_state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
-        assert!(apart.fold(0.0, f64::max) < 1e-12, "the bristles differ from those that are read");
-        let stored = state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
-        assert!(stored.fold(0.0, f64::max) > 1e-6, "those that are stored are elsewhere");
-        let wanted = State { pending: None, rigid: None, checks, padding, ..state };
-        assert_eq!(plain_state, State { bristles: plain_state.bristles.clone(), ..wanted });
-        assert_eq!(plain(&contact, &plain_state), plain_state);
+        let mut directed = held(Model::Distributed, &disc(11), 20.0);
+        let axes = FrictionAxes::new(0.5, 0.4).unwrap();
+        directed.patch = Patch::clone(&directed.patch).with_friction_axes(axes).into();
+        for contact in [held(Model::Distributed, &disc(11), 4.0), directed] {
+            let mut batch = Cpu::new().batch(vec![contact.clone()], Stepping::default()).unwrap();
+            batch.advance(0.05).unwrap();
+            let state = batch.save().unwrap().states.remove(0);
+            assert!(state.rigid.is_some() && state.pending.is_some(), "it rests as one body");
+            let plain_state = plain(&contact, &state);
+            let State { checks, padding, .. } = State::default();
+            let bristles = batch.bristles(0).unwrap();
+            let apart =
+                plain_state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
+            assert!(apart.fold(0.0, f64::max) < 1e-12, "the bristles differ from those that are read");
+            let stored = state.bristles.as_flattened().iter().zip(bristles.as_flattened()).map(|(a, b)| (a - b).abs());
+            assert!(stored.fold(0.0, f64::max) > 1e-6, "those that are stored are elsewhere");
+            let wanted = State { pending: None, rigid: None, checks, padding, ..state };
+            assert_eq!(plain_state, State { bristles: plain_state.bristles.clone(), ..wanted });
+            assert_eq!(plain(&contact, &plain_state), plain_state);
+        }
     }
 }

@@ -108,7 +108,7 @@ impl Contact {
         let [x, y] = grid.centre(0, 0);
         let rest = AT_REST * (twist.vx.hypot(twist.vy) + twist.w.abs() * x.hypot(y));
         let steady = |i: &usize| {
-            let v = twist.at(grid.centre(i % grid.nx, i / grid.nx));
+            let v = self.patch.bristle_twist(twist.at(grid.centre(i % grid.nx, i / grid.nx)));
             let speed = v.vx.hypot(v.vy);
             let factor = self.patch.friction_factor(*i);
             let share = if speed > rest { factor * self.first_stribeck(speed) / speed } else { 0.0 };
@@ -120,14 +120,15 @@ impl Contact {
     /// `zeta = g(s) D/s`, `docs/model.md` (72), of the ellipsoid if there is no table:
     /// `D = v_S = (vx, vy, r w)`, and `-h(r, v) s` on a limit surface.
     fn steady_reduced(&self, table: Option<&Arc<Table>>) -> Vec<[f64; 2]> {
-        let patch = self.first_patch();
-        let own = table.filter(|table| reshapes(&patch) && table.patch() != &*patch).map(|table| {
-            let table = Table::new(&patch, table.rule(), table.n_ls());
+        let first = self.first_patch();
+        let patch = &*first.isotropic();
+        let own = table.filter(|table| reshapes(&first) && table.patch() != patch).map(|table| {
+            let table = Table::new(patch, table.rule(), table.n_ls());
             Arc::new(table.expect("the resolution was checked before"))
         });
         let table = own.as_ref().or(table).map(Arc::as_ref);
-        let radius = radius_of(&patch, table);
-        let v = self.first_twist().at(patch.cop());
+        let radius = radius_of(patch, table);
+        let v = self.patch.bristle_twist(self.first_twist()).at(patch.cop());
         let v_s = [v.vx, v.vy, radius * v.w];
         let speed = v_s.iter().map(|c| c * c).sum::<f64>().sqrt();
         if !(speed > 0.0) {

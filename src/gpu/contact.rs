@@ -8,7 +8,7 @@ use super::shape::{KernelShape, Layout, MOST_TURNS};
 use crate::contact::{Contact, Form, Model, ModelKind, Origin, TIME_SLACK};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
-use crate::patch::Exponent;
+use crate::patch::{Exponent, FrictionAxes};
 use crate::planar::Twist;
 use crate::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
@@ -83,6 +83,7 @@ impl BatchContact {
             adaptive: stepping.tolerance.is_some(),
             moving: contact.inputs.surface.is_some(),
             mapped: contact.patch.friction_map().is_some(),
+            has_axes: contact.patch.friction_axes().is_some(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
             point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })
@@ -110,6 +111,8 @@ pub(super) fn device_contact(
     let origin = Origin::new(contact, contact.initial.pose);
     let start =
         if kind::of(body) == kind::PRESCRIBED { [origin.start.x, origin.start.y] } else { origin.point(origin.start) };
+    let axes = patch.friction_axes();
+    let [axes_xx, axes_xy, axes_yy] = axes.map_or([1.0, 0.0, 1.0], FrictionAxes::matrix).map(|a| a as f32);
     let limit = |limit: Option<f64>| limit.map_or(NEVER, |limit| limit as f32);
     let default = PointModel::default();
     let point = contact.model.point().unwrap_or(&default);
@@ -158,6 +161,10 @@ pub(super) fn device_contact(
         arm_y: origin.arm[1] as f32,
         cell_count: cells as u32,
         zeta_first,
+        axes_xx,
+        axes_xy,
+        axes_yy,
+        across: axes.map_or(1.0, FrictionAxes::across) as f32,
     }
 }
 

@@ -52,6 +52,7 @@ shared! {
         stop_displacement: f32, stop_rotation: f32, stop_slip_for: f32,
         start_x: f32, start_y: f32, start_theta: f32, arm_x: f32, arm_y: f32,
         cell_count: u32, zeta_first: u32,
+        axes_xx: f32, axes_xy: f32, axes_yy: f32, across: f32,
     }
 }
 

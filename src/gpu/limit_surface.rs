@@ -15,8 +15,8 @@ use super::layout::{Batch, Cell, Load, Motion, PatchConstants, Slice};
 use super::pipeline::{Access, Pipeline};
 use super::shader::{SLICE, SURFACE_WORKGROUP, surface_source};
 use crate::error::{DeviceError, EngineError, ParameterError};
-use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Symmetry, Table};
-use crate::patch::{Patch, friction_in_pressure};
+use crate::limit_surface::{CellSeries as Far, MAX_N_LS, Rule, Surface, Symmetry, Table};
+use crate::patch::{Patch, isotropic_in_pressure};
 use crate::planar::{Twist, Wrench};
 use crate::pool;
 
@@ -56,7 +56,12 @@ impl Surfaces<'_> {
             let value = format!("{:?}", t.to_array());
             return Err(ParameterError::new("twist", value, "finite numbers [m/s, m/s, rad/s]").into());
         }
-        let patches = &*friction_in_pressure(patches);
+        if patches.iter().any(|patch| patch.friction_axes().is_some()) {
+            // Every patch has twists of its own, which a dispatch shares.
+            let found = Surface::batch(patches, rule).iter().map(|surface| surface.coulombs(twists)).collect();
+            return Ok(found);
+        }
+        let patches = &*isotropic_in_pressure(patches);
         let Some(first) = patches.first() else { return Ok(Vec::new()) };
         // Lengths in the first patch's unit and speeds of order one, so that single precision holds them.
         let length = unit(first);
@@ -75,7 +80,10 @@ impl Surfaces<'_> {
         if n_ls == 0 || n_ls > MAX_N_LS {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")).into());
         }
-        let patches = &*friction_in_pressure(patches);
+        let patches = &*isotropic_in_pressure(patches);
+        if patches.iter().any(Patch::is_oblique) {
+            return Ok(Table::batch_single(patches, rule, n_ls)?);
+        }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];
         let spins = self.sums(patches, rule, &vec![1.0; patches.len()], &spin).await?;
         // By the rules that put all of a cell's force at its centre, a single cell has no torque; the

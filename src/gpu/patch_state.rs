@@ -33,10 +33,11 @@ impl PatchState {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
             Model::Distributed | Model::Ellipsoid(_) | Model::Point(_) => None,
         };
-        let patch = contact.first_patch();
+        let first = contact.first_patch();
+        let patch = &*first.isotropic();
         let (radius, arm2) = match contact.model.is_grid() {
             true => (0.0, patch.arm2()),
-            false => (radius_of(&patch, table.as_deref()), patch.viscous()),
+            false => (radius_of(patch, table.as_deref()), patch.viscous()),
         };
         Self { key: None, radius, arm2, cop: patch.cop(), table }
     }
@@ -54,7 +55,8 @@ impl PatchState {
         if interval.remap.is_none() || contact.model.is_grid() && !follows_frames {
             return None;
         }
-        let patch = contact.patch.at(key);
+        let given = contact.patch.at(key);
+        let patch = given.isotropic();
         if contact.model.is_grid() {
             self.arm2 = patch.arm2();
             return None;
@@ -63,8 +65,8 @@ impl PatchState {
         if follows_frames {
             self.cop = patch.cop();
         }
-        if self.table.is_some() && reshapes(&patch) {
-            return Some(patch);
+        if self.table.is_some() && reshapes(&given) {
+            return Some(patch.into_owned());
         }
         self.radius = radius_of(&patch, self.table.as_deref());
         None
@@ -74,7 +76,8 @@ impl PatchState {
     /// frame.
     pub fn missing_table(&self, contact: &Contact) -> Option<Patch> {
         let table = self.table.as_ref().filter(|_| contact.patch.takes_frames())?;
-        (*table.patch() != *contact.patch).then(|| (*contact.patch).clone())
+        let patch = contact.patch.isotropic();
+        (*table.patch() != *patch).then(|| patch.into_owned())
     }
 
     /// How a reduced bristle is transferred from the map `before` to this one.
@@ -109,7 +112,7 @@ pub(super) async fn make_tables(
     let place = |(i, (patch, like)): (usize, &(Patch, Arc<Table>))| {
         let Grid { dx, dy, .. } = *patch.grid();
         let (rule, n_ls) = kind(like);
-        let key = (Arc::as_ptr(patch.map()).addr(), [dx, dy].map(f64::to_bits), rule as u8, n_ls);
+        let key = (Arc::as_ptr(patch.map()).addr(), [dx, dy, patch.arm2()].map(f64::to_bits), rule as u8, n_ls);
         *first.entry(key).or_insert(i)
     };
     let places: Vec<usize> = wanted.iter().enumerate().map(place).collect();

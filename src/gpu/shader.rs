@@ -45,6 +45,8 @@ pub struct Variant {
     pub moving: bool,
     /// Whether friction differs by region, in a grid.
     pub mapped: bool,
+    /// Whether friction differs by direction.
+    pub has_axes: bool,
     /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
     /// Law and number of elements of a point contact; none for others.
@@ -88,6 +90,9 @@ impl Variant {
         let mut all = vec![("gaussian", self.gaussian), ("adaptive", self.adaptive), ("moving", self.moving)];
         if self.is_grid() {
             all.push(("mapped", self.mapped));
+        }
+        if self.point.is_none() {
+            all.push(("has_axes", self.has_axes));
         }
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
@@ -151,6 +156,7 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
         text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("TURNS", turns.clone())])?;
         text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
     }
+    text += include_str!("../../shaders/directed.wgsl");
     text += include_str!("../../shaders/inputs.wgsl");
     text += include_str!("../../shaders/moving_surface.wgsl");
     text += include_str!("../../shaders/step.wgsl");
@@ -217,6 +223,7 @@ pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String 
     text += include_str!("../../shaders/linalg.wgsl");
     text += include_str!("../../shaders/transform.wgsl");
     text += include_str!("../../shaders/invocation.wgsl");
+    text += include_str!("../../shaders/point/without_axes.wgsl");
     text += include_str!("../../shaders/point/curve.wgsl");
     text += include_str!("../../shaders/point/laws.wgsl");
     text += point_law_source(law);

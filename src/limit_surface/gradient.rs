@@ -54,6 +54,10 @@ impl<'a> Cells<'a> {
             let accepted = "none: there are no derivatives of patches with a friction map";
             return Err(ParameterError::new("friction.map", "given", accepted));
         }
+        if surface.axes().is_some() {
+            let accepted = "none: there are no derivatives of patches with friction by direction";
+            return Err(ParameterError::new("friction.mu", "given", accepted));
+        }
         Ok(Self { surface, cells: OneCell::new(surface.patch().grid(), surface.rule()) })
     }
 

@@ -114,6 +114,7 @@ impl Surface {
         if self.rule() == Rule::Bilinear {
             return Err(ParameterError::new("rule", "bilinear", "cells or points"));
         }
+        let load = self.axes().map_or(load, |axes| axes.isotropic_wrench(load));
         let rho = self.radius();
         let target = Vector3::new(load.fx, load.fy, if rho > 0.0 { load.tau / rho } else { load.tau });
         // Dividing by the largest component first keeps squares from overflow and underflow.
@@ -155,8 +156,14 @@ impl Surface {
     }
 
     fn margin_of(&self, Found { low, high, v }: Found, scale: f64, mu: f64) -> Margin {
-        let turn = if self.radius() > 0.0 { v.z / self.radius() } else { 0.0 };
-        Margin { factor: high * scale, at_least: low * scale, twist: Twist::new(v.x, v.y, turn), mu }
+        let r = self.radius();
+        let mut twist = Twist::new(v.x, v.y, if r > 0.0 { v.z / r } else { 0.0 });
+        if let Some(axes) = self.axes() {
+            let Twist { vx, vy, w } = axes.twist(twist);
+            let size = vx.hypot(vy).hypot(r * w);
+            twist = Twist::new(vx / size, vy / size, w / size);
+        }
+        Margin { factor: high * scale, at_least: low * scale, twist, mu }
     }
 
     /// [`Surface::margin`] of many loads, in parallel, and faster: by Newton's method, from directions that
@@ -208,7 +215,7 @@ impl Surface {
 
     /// The load `(fx, fy, tau/r)/(mu f_N)` at which the patch slips with `v = (vx, vy, r w)`.
     fn support(&self, v: &Vector3<f64>) -> Vector3<f64> {
-        let w = self.coulomb(Twist::new(v.x, v.y, v.z / self.radius()));
+        let w = self.isotropic_coulomb(Twist::new(v.x, v.y, v.z / self.radius()));
         -Vector3::new(w.fx, w.fy, w.tau / self.radius())
     }
 

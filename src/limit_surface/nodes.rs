@@ -19,7 +19,7 @@ pub fn nodes(surface: &impl Rotations, angles: &Angles) -> Vec<[f64; 3]> {
     let (n_ls, radius) = (angles.n_ls(), surface.radius());
     let normal = |[fx, fy, tau]: [f64; 3]| [fx, fy, if radius > 0.0 { tau / radius } else { 0.0 }];
     let mut h = vec![[0.0; 3]; (4 * n_ls + 1) * (n_ls + 1)];
-    let (asked, images) = Symmetry::of(surface.patch(), surface.rule()).images(n_ls);
+    let (asked, images) = Symmetry::of(surface.isotropic(), surface.rule()).images(n_ls);
     let asked: Vec<[f64; 2]> = asked.into_iter().map(|i| angles.directions[i]).collect();
     let rings = rings(surface, &asked, &angles.tangents);
     for (j, ring) in (1..).zip(rings.chunks(asked.len())) {

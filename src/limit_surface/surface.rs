@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotations, Rule, SMALLEST_TERM};
 use crate::number::real::LANES;
-use crate::patch::{Grid, Patch};
+use crate::patch::{FrictionAxes, Grid, Patch};
 use crate::planar::{Twist, Wrench};
 use crate::pool;
 
@@ -31,11 +31,14 @@ use crate::pool;
 pub struct Surface {
     rule: Rule,
     patch: Patch,
+    /// The isotropic patch of `docs/model.md` (20d), of which the sums are; the patch itself without axes of
+    /// friction.
+    isotropic: Patch,
     radius: f64,
     /// The mean of the friction map [-], if there is one.
     friction: Option<f64>,
-    /// From the centre of pressure to that of [`Surface::patch`] [m], and the viscous factor [m^2] about the
-    /// centre of pressure.
+    /// Of the isotropic patch: from the centre of pressure to that of the patch with its friction map in the
+    /// pressure [m], and the viscous factor [m^2] about the centre of pressure.
     viscous: ([f64; 2], f64),
     /// Unit of length of the sums [m]: the square root of a cell's area.
     pub(super) unit: f64,
@@ -51,26 +54,35 @@ impl Surface {
     /// [`Patch::with_friction_in_pressure`], which [`Surface::patch`] then is, and whose centre of pressure
     /// twists and wrenches refer to; coefficients `mu` are those where the factor is 1, `docs/model.md`
     /// (20b).
+    ///
+    /// With axes of friction ([`Patch::with_friction_axes`]) the surface is a linear image of that of an
+    /// isotropic patch, `docs/model.md` (20e). Where the axes are not those of the grid the cells of that are
+    /// parallelograms, over which `cells` and `bilinear` both sum by Gauss' rule, to 1e-3; `points` is as
+    /// otherwise.
     pub fn new(patch: &Patch, rule: Rule) -> Self {
-        let pressed = patch;
-        let patch = &patch.with_friction_in_pressure();
+        let (pressed, told) = (&*patch.isotropic(), patch.with_friction_in_pressure());
+        let patch = &pressed.with_friction_in_pressure();
         let frame = Frame::new(patch);
         let [to, from] = [patch.cop(), pressed.cop()];
         let unit = frame.unit;
+        let is_oblique = patch.is_oblique();
+        let rule = if is_oblique && rule == Rule::Bilinear { Rule::Cells } else { rule };
+        let is_fine = is_oblique && rule == Rule::Cells;
         let mut surface = Self {
             rule,
-            patch: patch.clone(),
+            patch: told,
+            isotropic: patch.clone(),
             radius: patch.radius(),
             friction: pressed.friction_map().map(|_| pressed.mean_friction()),
             viscous: ([to[0] - from[0], to[1] - from[1]], pressed.viscous()),
             unit,
-            points: frame.points(patch),
+            points: if is_fine { frame.finest_points(patch) } else { frame.points(patch) },
             mesh: Mesh::new(frame.columns(patch), frame.rows(patch), patch.weights()),
-            cells: (rule == Rule::Cells).then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
+            cells: (rule == Rule::Cells && !is_oblique).then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
             bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, frame)),
         };
         if rule != Rule::Points {
-            let radius = -surface.coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
+            let radius = -surface.isotropic_coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
             // By the `bilinear` rule, docs/model.md (90), a single cell has no torque; the threshold takes
             // what rounding leaves for zero.
             surface.radius = if radius > 1e-12 * unit { radius } else { 0.0 };
@@ -87,6 +99,14 @@ impl Surface {
     /// the centre of pressure; with a friction map for a mean `mu` of 1. Depends on the direction of the
     /// twist only. Zero for a twist of zero; NaN for one that is not finite.
     pub fn coulomb(&self, twist: Twist) -> Wrench {
+        match self.axes() {
+            Some(axes) => axes.wrench(self.isotropic_coulomb(axes.isotropic_twist(twist))),
+            None => self.isotropic_coulomb(twist),
+        }
+    }
+
+    /// [`Surface::coulomb`] of the isotropic patch.
+    pub(super) fn isotropic_coulomb(&self, twist: Twist) -> Wrench {
         let span = self.points.span.max(1.0);
         let scaled = [twist.vx, twist.vy, twist.w * self.unit * span];
         if scaled.iter().any(|c| !c.is_finite()) {
@@ -124,8 +144,9 @@ impl Surface {
     pub fn viscous_wrench(&self, twist: Twist, sigma2: f64, f_n: f64) -> Wrench {
         let k = -sigma2 * contact_force(f_n);
         let ([x, y], u) = self.viscous;
-        let v = twist.at([-x, -y]);
-        Wrench::new(k * v.vx, k * v.vy, k * u * v.w).about([x, y])
+        let v = self.axes().map_or(twist, |axes| axes.isotropic_twist(twist)).at([-x, -y]);
+        let wrench = Wrench::new(k * v.vx, k * v.vy, k * u * v.w).about([x, y]);
+        self.axes().map_or(wrench, |axes| axes.wrench(wrench))
     }
 
     /// [`Surface::coulomb`] of many twists, in parallel; every result is the one of a single call.
@@ -142,6 +163,11 @@ impl Surface {
     /// friction map.
     pub fn friction(&self) -> f64 {
         self.friction.unwrap_or(1.0)
+    }
+
+    /// How friction differs by direction, if it does.
+    pub(super) const fn axes(&self) -> Option<&FrictionAxes> {
+        self.patch.friction_axes()
     }
 
     /// Whether the patch had a friction map.
@@ -167,8 +193,8 @@ fn contact_force(f_n: f64) -> f64 {
 }
 
 impl Rotations for Surface {
-    fn patch(&self) -> &Patch {
-        &self.patch
+    fn isotropic(&self) -> &Patch {
+        &self.isotropic
     }
 
     fn rule(&self) -> Rule {
@@ -184,7 +210,7 @@ impl Rotations for Surface {
     }
 
     fn spin(&self) -> [f64; 3] {
-        self.coulomb(Twist::new(0.0, 0.0, 1.0)).to_array()
+        self.isotropic_coulomb(Twist::new(0.0, 0.0, 1.0)).to_array()
     }
 
     fn is_mean_of_nodes(&self, c: [f64; 2]) -> bool {
@@ -192,7 +218,10 @@ impl Rotations for Surface {
     }
 
     fn multipole(&self, closest: f64) -> Option<(Multipole, f64)> {
-        let Grid { dx, dy, .. } = *self.patch.grid();
+        if self.isotropic.is_oblique() {
+            return None;
+        }
+        let Grid { dx, dy, .. } = *self.isotropic.grid();
         let half = if self.rule == Rule::Cells { [0.5 * dx / self.unit, 0.5 * dy / self.unit] } else { [0.0; 2] };
         Multipole::new(&self.mesh, self.points.span, half, closest / self.unit, SMALLEST_TERM).map(|m| (m, self.unit))
     }
@@ -204,6 +233,8 @@ impl Rotations for Surface {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
+                // Oblique cells are not in columns and rows.
+                None if self.isotropic.is_oblique() => self.points.wrench(twist),
                 // With the centre of rotation next to that of a cell, the cell may count as at rest, which
                 // sums over a mesh do not check.
                 None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),

@@ -35,6 +35,9 @@ impl Symmetry {
     /// The exact symmetries of `patch` about the middle of its cells with pressure. By the `bilinear` rule,
     /// which depends on where the grid ends, they are those of the grid, too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
+        if patch.is_oblique() {
+            return Self::default();
+        }
         let Grid { nx, ny, dx, dy } = *patch.grid();
         let [columns, rows] = patch.loaded_range();
         let (width, height) = (columns.len(), rows.len());

@@ -69,7 +69,8 @@ pub struct Passivity {
 
 impl Table {
     /// The table of `patch` by `rule` with resolution `n_ls`; of [`Patch::with_friction_in_pressure`] if it
-    /// has a friction map, as all tables of many patches are.
+    /// has a friction map, as all tables of many patches are. With axes of friction it is the table of the
+    /// isotropic patch, `docs/model.md` (20d), as reduced bristles need it.
     ///
     /// # Errors
     /// `n_ls` of zero or above [`MAX_N_LS`](super::MAX_N_LS).
@@ -98,15 +99,15 @@ impl Table {
     }
 
     fn in_single(patch: &Patch, rule: Rule, angles: &Angles) -> Self {
-        let patch = patch.with_friction_in_pressure();
+        let (given, patch) = (patch, patch.isotropic().with_friction_in_pressure());
         match SinglePrecision::new(&patch, rule) {
             Some(single) => Self::at(&single, angles),
-            None => Self::at(&Surface::new(&patch, rule), angles),
+            None => Self::at(&Surface::new(given, rule), angles),
         }
     }
 
     fn at(surface: &impl Rotations, angles: &Angles) -> Self {
-        let (patch, h) = (surface.patch().clone(), nodes(surface, angles));
+        let (patch, h) = (surface.isotropic().clone(), nodes(surface, angles));
         Self::about_cop(patch, surface.rule(), angles.n_ls(), surface.is_single(), surface.radius(), h)
     }
 

@@ -52,9 +52,11 @@ impl Patch {
         self.friction.as_ref().map_or(1.0, |map| map.factors[i])
     }
 
-    /// The greatest factor [-]; 1 without a friction map.
+    /// The greatest factor by which friction and its slope over the velocity are multiplied [-]: that of the
+    /// friction map, times the square of the greater eigenvalue of the axes of friction; 1 without both.
     pub(crate) fn most_friction(&self) -> f64 {
-        self.friction.as_ref().map_or(1.0, |map| map.range[1])
+        let by_direction = self.axes.map_or(1.0, |axes| axes.across().max(1.0).powi(2));
+        by_direction * self.friction.as_ref().map_or(1.0, |map| map.range[1])
     }
 
     /// The address of the friction map, by which contacts that share it are known; 0 without one.
@@ -81,16 +83,17 @@ impl Patch {
     pub fn with_friction_in_pressure(&self) -> Self {
         let Some(factors) = self.friction_map() else { return self.clone() };
         let mean = self.mean_friction();
-        Self::from_weights(self.grid, self.weights.iter().zip(factors).map(|(w, f)| w * f / mean).collect())
+        let weights = self.weights.iter().zip(factors).map(|(w, f)| w * f / mean).collect();
+        Self { axes: self.axes, ..Self::with_cells_at(self.grid, self.oblique, weights) }
     }
 }
 
-/// The patches with their friction maps in the pressure.
-pub(crate) fn friction_in_pressure(patches: &[Patch]) -> Cow<'_, [Patch]> {
-    if patches.iter().all(|patch| patch.friction.is_none()) {
+/// The isotropic patches of `docs/model.md` (20d), with their friction maps in the pressure.
+pub(crate) fn isotropic_in_pressure(patches: &[Patch]) -> Cow<'_, [Patch]> {
+    if patches.iter().all(|patch| patch.friction.is_none() && patch.axes.is_none()) {
         return Cow::Borrowed(patches);
     }
-    patches.iter().map(Patch::with_friction_in_pressure).collect()
+    patches.iter().map(|patch| patch.isotropic().with_friction_in_pressure()).collect()
 }
 
 #[cfg(test)]

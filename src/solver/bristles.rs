@@ -62,7 +62,8 @@ pub trait Bristles<R: Real> {
     /// The friction wrench [N, N, N m] of a lane at the patch origin in the present state at patch twist `u`,
     /// and the shares of the normal force on bristles that slip, and on bristles near their limit.
     fn wrench(&mut self, lane: usize, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares);
-    /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity.
+    /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity; with axes of friction
+    /// that of the isotropic patch.
     fn arm2(&self, patch: &Patch) -> f64;
     /// Takes over a new map of a lane; `mu_c` [-] is the Coulomb coefficient at that time.
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64);

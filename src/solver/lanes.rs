@@ -4,6 +4,7 @@
 use super::bristles::{Bits, Bristles, Rate, Shares};
 use super::commit::respond_to;
 use super::constants::{FRESH_STEP, UNSOLVED};
+use super::directed::Directions;
 use super::friction::Stage;
 use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
@@ -30,6 +31,7 @@ pub struct Solver<R: Real, B> {
     /// Whether stages are solved to rounding, so that they can be differentiated.
     pub(super) settles: bool,
     pub(super) contacts: Contacts<R>,
+    pub(super) directions: Directions<R>,
     pub(super) body: BodyState<R>,
     pub(super) surface: SurfaceState<R>,
     pub(super) interval: LaneInterval<R>,
@@ -50,7 +52,7 @@ pub(super) struct Contacts<R: Real> {
     pub(super) sigma1: R,
     /// Largest slope of the Stribeck bell over `s/v_s` [-].
     pub(super) k_g: R,
-    /// The greatest factor of the friction map [-]; 1 without one.
+    /// The greatest factor of friction [-]: of the friction map, and of `A^2` where friction has axes.
     pub(super) most_friction: R,
     /// Lanes with `gamma = 2`.
     pub(super) gaussian: Bits,
@@ -172,6 +174,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 gripper: 0,
                 turning: 0,
             },
+            directions: Directions::none(),
             body: BodyState {
                 u: none,
                 u_low: none,
@@ -251,6 +254,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         self.contacts.sigma0.set(l, f.sigma0);
         self.contacts.sigma1.set(l, f.sigma1);
         self.contacts.k_g.set(l, f.steepest_stribeck_slope());
+        self.directions.set(l, contact.patch.friction_axes());
         self.contacts.most_friction.set(l, contact.patch.most_friction());
         self.contacts.v_s.set(l, f.v_s);
         self.contacts.inv_v_s.set(l, 1.0 / f.v_s);
@@ -312,8 +316,9 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         let twist = contact.sampled_twist(q, u, patch_twist);
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
         let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
-        let (wrench, shares) = self.bristles.wrench(l, patch_twist, &rate, v[slot::F_N]);
-        (q, twist, wrench, shares)
+        let bristle_twist = contact.patch.bristle_twist(patch_twist);
+        let (wrench, shares) = self.bristles.wrench(l, bristle_twist, &rate, v[slot::F_N]);
+        (q, twist, contact.patch.patch_wrench(wrench), shares)
     }
 
     fn respond(&mut self, l: usize, contact: &Contact, twist: Twist, dt: f64, v: &[f64; slot::COUNT]) -> Response {
@@ -343,6 +348,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         {
             v.set(l, [0.0; 3]);
         }
+        self.directions.set(l, None);
         self.bristles.clear(l);
     }
 

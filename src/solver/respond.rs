@@ -43,9 +43,10 @@ copies! {
             chi: R::splat(1.0),
             extrapolation: R::splat(1.0),
         };
-        let point = solver.bristles.reference_point();
+        let point = solver.patch_point();
         let twist = at(Vec3::new(R::splat(u.vx), R::splat(u.vy), R::splat(u.w)), point);
-        let (resist, gain) = solver.bristles.sweep(twist, (&stage, 0), (&stage, 1 << l));
+        let sums = solver.bristles.sweep(solver.directed(twist), (&stage, 0), (&stage, 1 << l));
+        let (resist, gain) = solver.patch_wrench(sums);
         solver.bristles.import(l, &state);
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let at_origin = Transform { cos: one, sin: zero, o: [zero; 2] };

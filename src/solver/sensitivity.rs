@@ -214,15 +214,15 @@ impl<B: Differentiable> Tangent for Solver<Dual, B> {
         if contact.initial.bristles == First::Steady {
             let v = self.interval.inputs(Dual::constant(0.0), !0);
             let [_, _, patch_twist] = self.motion(&v);
-            self.bristles.start_sliding(patch_twist, [v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]]);
+            self.bristles.start_sliding(self.directed(patch_twist), [v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]]);
         }
     }
 
     fn tangents(&mut self, v: &[Dual; slot::COUNT]) -> [Vec3<Dual>; 3] {
         let [q, u, patch_twist] = self.motion(v);
         let rate = Rate { sigma1: self.contacts.sigma1, mu_c: v[slot::MU_C], mu_d: v[slot::MU_S] - v[slot::MU_C] };
-        let resist = self.bristles.resist(patch_twist, &rate);
-        [q, u, resist * -v[slot::F_N]]
+        let resist = self.bristles.resist(self.directed(patch_twist), &rate);
+        [q, u, self.directed(resist) * -v[slot::F_N]]
     }
 }
 

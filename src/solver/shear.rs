@@ -6,7 +6,7 @@ use super::friction::{Consts, motion};
 use super::laws::with_law;
 use crate::contact::Contact;
 use crate::patch::Patch;
-use crate::planar::{Pose, Twist};
+use crate::planar::{Pose, Twist, Wrench};
 
 /// Friction in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,12 +49,13 @@ pub fn shear<'a>(
     let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
     let grid = patch.grid();
     cells.map(move |(i, [zx, zy])| {
-        let [vx, vy] = u.velocity(grid.centre(i % grid.nx, i / grid.nx));
+        let Twist { vx, vy, .. } = patch.bristle_twist(u.at(grid.centre(i % grid.nx, i / grid.nx)));
         let m = motion(&k, vx, vy);
         let g = patch.friction_factor(i) * mu_d.mul_add(m.bell, mu_c);
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
         let share = -f_n * patch.weights()[i];
         let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
-        (i, Shear { force: [along(zx, vx), along(zy, vy)], nearness: zx.hypot(zy) / g })
+        let force = patch.patch_wrench(Wrench::new(along(zx, vx), along(zy, vy), 0.0));
+        (i, Shear { force: [force.fx, force.fy], nearness: zx.hypot(zy) / g })
     })
 }

@@ -115,7 +115,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.tolerance.is_none() {
             return self.contacts.k_g;
         }
-        let Vec3 { x, y, z } = self.body.patch_twist;
+        let Vec3 { x, y, z } = self.directed(self.body.patch_twist);
         let (along, around) = (x.fma(x, y * y).sqrt(), R::splat(LEVER_MARGIN) * self.contacts.arm * z.max(-z));
         let least = (along - around) * R::splat(1.0 / SPEED_MARGIN) * self.contacts.inv_v_s;
         let most = R::splat(SPEED_MARGIN) * (along + around) * self.contacts.inv_v_s;
@@ -208,8 +208,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.body.pending |= prescribed;
         }
         let commit = (&self.body.pending_stage, self.body.pending & self.running);
-        let twists = at(self.body.patch_twist, self.bristles.reference_point());
-        let (resist, gain) = self.bristles.sweep(twists, commit, (&st, solving));
+        let twists = self.directed(at(self.body.patch_twist, self.patch_point()));
+        let sums = self.bristles.sweep(twists, commit, (&st, solving));
+        let (resist, gain) = self.patch_wrench(sums);
         self.body.pending &= !self.running;
         count::<R>(&mut self.counts.passes, self.running);
 
@@ -217,7 +218,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.tolerance.is_some() && prescribed != 0 {
             // The increment that the step control compares is that of the friction over f_N, its torque over
             // L^2.
-            let gained = self.bristles.force_change() * st.extrapolation.recip();
+            let gained = self.directed(self.bristles.force_change()) * st.extrapolation.recip();
             let arm2 = (self.contacts.arm * self.contacts.arm).max(R::splat(R::TINY));
             update(R::from_bitmask(prescribed), &mut self.stage.du, Vec3::new(gained.x, gained.y, gained.z / arm2));
         }
@@ -244,7 +245,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         (resist, gain): (Vec3<R>, Mat3<R>),
         solving: Bits,
     ) -> (Bits, Bits) {
-        let (q, point) = (self.pose_ahead(dt), self.bristles.reference_point());
+        let (q, point) = (self.pose_ahead(dt), self.patch_point());
         let t = self.transform(q, dt);
         let (moves, s) = (self.surface.moving & self.running != 0, surface_twist(v));
         let grip = a * self.contacts.pads * v[slot::F_N];
@@ -269,7 +270,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         let failed = solving & !(finite(self.stage.du) & finite(self.body.patch_twist));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
-        let enough = R::splat(enough).min(self.bristles.trust_radius(at(self.body.patch_twist, point)));
+        let twists = self.directed(at(self.body.patch_twist, point));
+        let mut radius = self.bristles.trust_radius(twists);
+        if self.directions.lanes != 0 {
+            radius = radius * self.directions.most.recip();
+        }
+        let enough = R::splat(enough).min(radius);
         let size = self.size(d);
         let mut small = !R::bitmask(enough.lt(size)) & R::bitmask(size.lt(R::splat(f64::from(f32::MAX))));
         self.stage.newton += R::splat(1.0);

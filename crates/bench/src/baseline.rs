@@ -70,6 +70,11 @@ impl Engine for Baseline {
                 ParameterError::new("friction.map", "given", "none: this engine has one friction for all cells");
             return Err(EngineError::Parameter { contact, error });
         }
+        if let Some(contact) = contacts.iter().position(|c| c.patch.friction_axes().is_some()) {
+            let error =
+                ParameterError::new("friction.mu", "given", "none: this engine has one friction in all directions");
+            return Err(EngineError::Parameter { contact, error });
+        }
         let frames = plan.samples.len();
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples)?;
         let runs: Vec<Run> = contacts.par_iter().map(|c| Run::of(c, plan, progress)).collect();

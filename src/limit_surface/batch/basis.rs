@@ -15,7 +15,7 @@ use crate::limit_surface::radius_basis::RadiusBasis;
 use crate::limit_surface::table::Table;
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
-use crate::patch::{Grid, Patch, friction_in_pressure};
+use crate::patch::{Grid, Patch, isotropic_in_pressure};
 use crate::pool;
 
 /// Largest memory of the coefficients [byte].
@@ -124,6 +124,7 @@ impl Basis {
         new: impl Fn(&Grid) -> Result<Self, ParameterError>,
         last: &mut Option<Self>,
     ) -> Result<Vec<Table>, ParameterError> {
+        let patches = &*isotropic_in_pressure(patches);
         let mut tables = vec![None; patches.len()];
         while let Some(first) = tables.iter().position(Option::is_none) {
             let kept = last.take().filter(|basis| basis.serves(patches[first].grid()));
@@ -162,12 +163,12 @@ impl Basis {
     /// # Errors
     /// A patch on a grid of another shape.
     pub fn tables(&self, patches: &[Patch]) -> Result<Vec<Table>, ParameterError> {
-        if let Some(k) = patches.iter().position(|p| !self.serves(p.grid())) {
+        let patches = &*isotropic_in_pressure(patches);
+        if let Some(k) = patches.iter().position(|p| p.is_oblique() || !self.serves(p.grid())) {
             let of = |g: &Grid| format!("{} x {} cells of {} x {} m", g.nx, g.ny, g.dx, g.dy);
             let accepted = format!("{}, or all of them scaled", of(&self.grid));
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));
         }
-        let patches = &*friction_in_pressure(patches);
         // A job makes several products in the same memory.
         let jobs = 2 * pool::threads();
         let tables = patches.par_chunks(patches.len().div_ceil(jobs).next_multiple_of(MAPS).max(MAPS)).map(|patches| {

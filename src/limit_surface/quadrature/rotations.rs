@@ -7,7 +7,8 @@ use crate::patch::Patch;
 /// What tables are made from: unit Coulomb wrenches `(fx, fy, tau)` [-, -, m] for rotations with w > 0 about
 /// centres [m] from the centre of pressure, by a rule.
 pub trait Rotations {
-    fn patch(&self) -> &Patch;
+    /// The patch of the sums, with the same friction in all directions.
+    fn isotropic(&self) -> &Patch;
     fn rule(&self) -> Rule;
     /// Whether the sums are in single precision.
     fn is_single(&self) -> bool;

@@ -59,6 +59,9 @@ impl<'a> SinglePrecision<'a> {
     /// The surface of `patch` by `rule`. None where double precision is as fast, or where single precision is
     /// not exact enough.
     pub fn new(patch: &'a Patch, rule: Rule) -> Option<Self> {
+        if patch.is_oblique() {
+            return None;
+        }
         let (grid, frame) = (patch.grid(), Frame::new(patch));
         let half = [0.5 * grid.dx / frame.unit, 0.5 * grid.dy / frame.unit];
         let [columns, rows] = patch.loaded_range();
@@ -104,7 +107,7 @@ impl SinglePrecision<'_> {
 }
 
 impl Rotations for SinglePrecision<'_> {
-    fn patch(&self) -> &Patch {
+    fn isotropic(&self) -> &Patch {
         self.patch
     }
 

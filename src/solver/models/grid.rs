@@ -51,8 +51,8 @@ impl<C: Real> Grid<C> {
 
     /// The cells of `contact` at indices `active` of its map, those that carry pressure at some time.
     pub fn new(contact: &Contact, active: &[usize]) -> Self {
-        let (patch, grid) = (&contact.patch, contact.patch.grid());
-        let centres: Vec<[f64; 2]> = active.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect();
+        let patch = contact.patch.isotropic();
+        let centres: Vec<[f64; 2]> = active.iter().map(|i| patch.place(*i)).collect();
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
         let factors: Vec<f64> = active.iter().map(|&i| patch.friction_factor(i)).collect();
         let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
@@ -135,7 +135,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
-        patch.arm2()
+        patch.isotropic().arm2()
     }
 
     fn remap(&mut self, _: usize, patch: &Patch, _: f64) {

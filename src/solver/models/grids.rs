@@ -126,7 +126,7 @@ impl<R: Real> Bristles<R> for Grids<R> {
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
-        patch.arm2()
+        patch.isotropic().arm2()
     }
 
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {

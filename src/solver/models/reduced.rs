@@ -211,7 +211,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
         }
         self.k.set(lane, &Consts::new(&contact.friction));
         self.root.set(lane, 0.0);
-        self.set_map(lane, &contact.first_patch(), table, 0.0);
+        self.set_map(lane, &contact.first_patch().isotropic(), table, 0.0);
         let first = contact.first_bristles(&[]).unwrap_or_default();
         let zeta = |i: usize| first.get(i).copied().unwrap_or_default();
         self.set_state(lane, [zeta(0)[0], zeta(0)[1], zeta(1)[0]]);
@@ -250,7 +250,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
-        patch.viscous()
+        patch.isotropic().viscous()
     }
 
     /// A map that changes its size alone changes `r` and `u`; a limit surface is made anew only when the
@@ -258,10 +258,11 @@ impl<R: Real> Bristles<R> for Reduced<R> {
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
         let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
         let cop = self.cop.map(|c| c.lane(lane));
-        if let Some(table) = table.as_mut().filter(|table| reshapes(patch) && table.patch() != patch) {
-            *table = self.tables.remap(lane, patch, table);
+        let isotropic = &*patch.isotropic();
+        if let Some(table) = table.as_mut().filter(|table| reshapes(patch) && table.patch() != isotropic) {
+            *table = self.tables.remap(lane, isotropic, table);
         }
-        self.set_map(lane, patch, table, 0.0);
+        self.set_map(lane, isotropic, table, 0.0);
         let map = &mut self.contacts[lane];
         let transfer = RemapTransfer::new(self.consistent, [radius, viscous], [map.radius, map.viscous]);
         let zeta = move_centre(self.state(lane), [radius, viscous], cop, self.cop.map(|c| c.lane(lane)));

@@ -177,7 +177,7 @@ impl<C: Real> Bristles<Dual> for TangentGrid<C> {
     }
 
     fn arm2(&self, patch: &Patch) -> f64 {
-        patch.arm2()
+        patch.isotropic().arm2()
     }
 
     fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {

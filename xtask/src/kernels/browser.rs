@@ -124,6 +124,7 @@ pub fn layouts() -> Result<Vec<Kernel>, String> {
                 adaptive: true,
                 moving: false,
                 mapped: false,
+                has_axes: false,
                 reduced: None,
                 point: None,
             };

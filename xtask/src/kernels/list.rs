@@ -49,7 +49,7 @@ impl Steps {
 
 /// The kernels of an adapter. Those that step contacts: each law with a grid, in steps of one length and in
 /// chosen ones, and with a reduced bristle; for Elasto-Plastic also other forms, layouts and sizes, surfaces
-/// that move and friction by region; each law of a point contact. Then all others.
+/// that move, friction by region and by direction; each law of a point contact. Then all others.
 ///
 /// # Errors
 /// A shader whose text cannot be made.
@@ -58,8 +58,7 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
     let reduced = KernelShape::reduced(adapter);
     for &law in Law::ALL {
         let mut add = |what: &str, shape: KernelShape, cells: usize, adaptive: bool, reduced: Option<Reduced>| {
-            let (moving, mapped) = (false, false);
-            let variant = Variant { shape, law, gaussian: true, adaptive, moving, mapped, reduced, point: None };
+            let variant = Variant { law, adaptive, reduced, ..plain(shape) };
             let steps = if adaptive { ", adaptive" } else { "" };
             let made = stepping(format!("{}, {what}{steps}", law.name()), &variant, cells as u32)?;
             all.push(made);
@@ -86,29 +85,20 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         for (what, shape, cells, reduced) in
             [("grid of 317", grid, CELLS, None), ("ellipsoid", reduced, 1, consistent(true))]
         {
-            let (moving, mapped) = (true, false);
-            let variant = Variant { shape, law, gaussian: true, adaptive: true, moving, mapped, reduced, point: None };
-            all.push(stepping(format!("{}, {what}, adaptive, moving surface", law.name()), &variant, cells as u32)?);
+            let adaptive = Variant { law, adaptive: true, reduced, ..plain(shape) };
+            let (moving, directed) = (Variant { moving: true, ..adaptive }, Variant { has_axes: true, ..adaptive });
+            for (with, variant) in [("moving surface", moving), ("axes of friction", directed)] {
+                all.push(stepping(format!("{}, {what}, adaptive, {with}", law.name()), &variant, cells as u32)?);
+            }
         }
-        let (moving, mapped, shape) = (false, true, grid);
-        let variant =
-            Variant { shape, law, gaussian: true, adaptive: true, moving, mapped, reduced: None, point: None };
+        let variant = Variant { law, adaptive: true, mapped: true, ..plain(grid) };
         let name = format!("{}, grid of {CELLS}, adaptive, friction map", law.name());
         all.push(stepping(name, &variant, CELLS as u32)?);
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
         let (law_of_bristles, point) = (Law::default(), Some((law, elements)));
-        let variant = Variant {
-            shape: reduced,
-            law: law_of_bristles,
-            gaussian: true,
-            adaptive: false,
-            moving: false,
-            mapped: false,
-            reduced: None,
-            point,
-        };
+        let variant = Variant { law: law_of_bristles, point, ..plain(reduced) };
         all.push(stepping(format!("point, {}{what}", law.name()), &variant, 1)?);
     }
     let others = Program::all().into_iter().chain(bristle_rigid::gpu::programs());
@@ -120,6 +110,21 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         steps: None,
     }));
     Ok(all)
+}
+
+/// A grid of Elasto-Plastic bristles in steps of one length.
+fn plain(shape: KernelShape) -> Variant {
+    Variant {
+        shape,
+        law: Law::ElastoPlastic,
+        gaussian: true,
+        adaptive: false,
+        moving: false,
+        mapped: false,
+        has_axes: false,
+        reduced: None,
+        point: None,
+    }
 }
 
 /// The kernel of a variant for contacts with so many cells.
