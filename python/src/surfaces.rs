@@ -311,15 +311,21 @@ impl Surfaces {
             pool::run(|| self.surfaces.par_iter().map(one).collect::<Result<_, _>>())
         })?;
         let shape = [tables.len(), 4 * n_ls + 1, n_ls + 1, 3];
-        let at = |table: &Table| if self.at == At::Cop { [0.0; 2] } else { table.patch().cop().map(|c| -c) };
-        let twists = tables.iter().flat_map(|t| {
-            (0..=4 * n_ls).flat_map(move |i| (0..=n_ls).flat_map(move |j| t.twist(i, j).at(at(t)).to_array()))
+        let place = |surface: &Surface| if self.at == At::Cop { [0.0; 2] } else { surface.patch().cop().map(|c| -c) };
+        // Tables are of the isotropic patch, where friction has axes.
+        let twists = tables.iter().zip(&self.surfaces).flat_map(|(t, surface)| {
+            let (at, axes) = (place(surface), surface.patch().friction_axes());
+            let twist = move |v: Twist| axes.map_or(v, |axes| axes.twist(v)).at(at).to_array();
+            (0..=4 * n_ls).flat_map(move |i| (0..=n_ls).flat_map(move |j| twist(t.twist(i, j))))
         });
         let twists = PyArray1::from_iter(py, twists).reshape(shape)?;
-        let wrenches = tables.iter().zip(self.mu.iter().zip(&self.f_n)).flat_map(|(t, (mu, f_n))| {
-            let most = mu * f_n;
+        let of = self.surfaces.iter().zip(self.mu.iter().zip(&self.f_n));
+        let wrenches = tables.iter().zip(of).flat_map(|(t, (surface, (mu, f_n)))| {
+            let (at, axes) = (place(surface), surface.patch().friction_axes());
+            let most = surface.friction() * mu * f_n;
             t.nodes().iter().flat_map(move |[x, y, z]| {
-                Wrench::new(most * x, most * y, most * t.radius() * z).about(at(t)).to_array()
+                let wrench = Wrench::new(most * x, most * y, most * t.radius() * z);
+                axes.map_or(wrench, |axes| axes.wrench(wrench)).about(at).to_array()
             })
         });
         Ok((twists, PyArray1::from_iter(py, wrenches).reshape(shape)?))

@@ -371,3 +371,10 @@ def test_friction_by_region_turns_what_slides():
     assert batch.twist[0, 1] < 0.3 and batch.twist[0, 2] > 0.1
     with pytest.raises(bristle.ScenarioError, match=r"friction\.map = 0: expected a finite number from 0\.001"):
         bristle.Scenario.from_toml(moving, changes=["friction.map=[[1, 0]]"])
+    # Weak across an axis of 45 degrees: it is led along the axis.
+    ribs = bristle.Scenario.from_toml(moving, changes=["friction.mu={ ratio = 0.1, angle = 0.785 }"])
+    batch = bristle.Batch(ribs, dt=0.02, device="cpu")
+    batch.step()
+    assert abs(batch.twist[0, 0]) > 0.01
+    with pytest.raises(bristle.ScenarioError, match=r"friction\.mu\.ratio = 0: expected a finite number from 0\.001"):
+        bristle.Scenario.from_toml(moving, changes=["friction.mu={ ratio = 0 }"])

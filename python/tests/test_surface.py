@@ -63,6 +63,18 @@ def test_nodes_are_wrenches_of_their_twists():
         assert np.allclose(table.wrench(twists.reshape(-1, 3)).reshape(wrenches.shape), wrenches, atol=1e-9)
 
 
+@pytest.mark.parametrize("friction", ["map=[[1, 0.25]]", "mu={ ratio = 0.3, angle = 0.4 }"])
+def test_nodes_know_friction_by_region_and_by_direction(friction):
+    scenario = bristle.Scenario.from_toml(BOX, changes=["contacts=2", f"friction.{friction}"])
+    for at in ("cop", "origin"):
+        table = bristle.limit_surface(scenario, at=at, rule="points")
+        twists, wrenches = table.nodes(6)
+        of_twists = table.wrench(twists.reshape(2, -1, 3)).reshape(wrenches.shape)
+        assert np.allclose(of_twists, wrenches, atol=1e-9)
+        plain = bristle.limit_surface(bristle.Scenario.from_toml(BOX, changes=["contacts=2"]), at=at, rule="points")
+        assert not np.allclose(plain.wrench([1.0, 0.5, 0.0]), table.wrench([1.0, 0.5, 0.0]))
+
+
 def test_the_contacts_of_a_scenario_have_surfaces():
     scenario = bristle.Scenario.from_toml(BOX)
     table = bristle.limit_surface(scenario)

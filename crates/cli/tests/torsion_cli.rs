@@ -128,6 +128,24 @@ fn a_friction_map_counts_as_pressure() {
     close(&again["mu"], 0.7, 1e-12);
 }
 
+/// Margins know the axes of friction, and tables refuse them.
+#[test]
+fn margins_take_friction_by_direction() {
+    let dir = folder();
+    let text = "duration = 1\n[patch]\ncells = 5\nsize = 0.02\n[friction]\n\
+        mu = { along = 0.8, across = 0.2 }\n[body]\nkind = \"prescribed\"\n[inputs]\nnormal_force = 2\n\
+        twist = { vx = 0.1 }\n";
+    fs::write(dir.path().join("ribs.toml"), text).unwrap();
+    for (load, most) in [("1,0,0", 0.8 * 2.0), ("0,1,0", 0.2 * 2.0)] {
+        let report = json(dir.path(), &["margin", "ribs.toml", &format!("--load={load}")]);
+        close(&report["mu"], 0.8, 1e-12);
+        close(&report["loads"][0]["factor"], most, 1e-9);
+    }
+    let (code, _, said) = bristle(dir.path(), &["surface", "ribs.toml", "--out", "ribs.npz"]);
+    assert!(code != 0 && said.contains("friction.mu: given: expected none"), "{said}");
+    assert!(!dir.path().join("ribs.npz").exists());
+}
+
 /// The same report up to rounding.
 fn same(found: &Value, wanted: &Value, command: &[&str]) {
     match (found, wanted) {

@@ -99,6 +99,7 @@ fn point(Spec { step, contact, patch, friction, body, inputs, .. }: &Spec) -> Ch
         ("patch.cells", patch.cells.is_some()),
         ("patch.size", patch.size.is_some()),
         ("friction.map", friction.map.is_some()),
+        ("friction.mu", friction.mu.is_some()),
         ("body.inertia", body.inertia.is_some()),
         ("inputs.wrench.tau", inputs.wrench.as_ref().is_some_and(|w| w.tau.is_some())),
         ("inputs.surface", inputs.surface.is_some()),

@@ -10,6 +10,7 @@ mod describe;
 mod diagnostics;
 mod digest;
 mod exact;
+mod friction_axes;
 mod friction_map;
 pub mod input;
 mod level;
@@ -199,6 +200,7 @@ impl Scenario {
             let accepted = format!("at most {rows}, the rows of the table, or `table.order = \"random\"`");
             return Err(at(&ParameterError::new("contacts", spec.contacts, accepted)));
         }
+        let axes = spec.friction.axes().map_err(|e| at(&e))?;
         check::spec(&spec).map_err(|e| at(&e))?;
         let mut plan = Plan::new(spec.duration, spec.step.longest, spec.record_every).map_err(|e| at(&e))?;
         if let Some(tolerance) = spec.step.tolerance {
@@ -218,6 +220,7 @@ impl Scenario {
                 .and_then(|map| patches.with_friction(map, spec.contact.model == spec::ModelName::Reduced))
                 .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?,
         };
+        let patches = patches.with_axes(axes);
         patches.check_over(&spec.patch, spec.duration).map_err(|e| at(&e))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();

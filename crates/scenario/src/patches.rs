@@ -15,7 +15,7 @@ use crate::digest::Digest;
 use crate::map_file::{FileMap, from_rows, load_csv, load_npy, load_png};
 use bristle::error::{ParameterError, PatchError};
 use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, SIZE, UPDATE};
-use bristle::patch::{Exponent, Grid, Hertz, Patch};
+use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch};
 use bristle::schedule::Signal;
 
 /// Columns and rows of a shape.
@@ -44,6 +44,8 @@ pub(super) struct Patches {
     update: Option<f64>,
     /// Friction by region, if the scenario has it.
     friction: Option<FrictionMap>,
+    /// Friction by direction, if the scenario has it.
+    axes: Option<FrictionAxes>,
     /// The mean of the factors over the pressure of each base [-], where they have moved into the pressure.
     means: Vec<f64>,
 }
@@ -64,7 +66,7 @@ enum Base {
     /// A patch with its size.
     Whole(Arc<Patch>),
     /// A patch that is scaled to the drawn size.
-    Unit(Patch),
+    Unit(Arc<Patch>),
     /// Columns and rows of a map that is made for every contact.
     Hertz([usize; 2]),
 }
@@ -74,7 +76,7 @@ impl Base {
     fn with_frames(self) -> Self {
         match self {
             Self::Whole(patch) => Self::Whole(Arc::new(Arc::unwrap_or_clone(patch).with_frames())),
-            Self::Unit(patch) => Self::Unit(patch.with_frames()),
+            Self::Unit(patch) => Self::Unit(Arc::new(Arc::unwrap_or_clone(patch).with_frames())),
             Self::Hertz(cells) => Self::Hertz(cells),
         }
     }
@@ -195,8 +197,8 @@ impl Patches {
         let pascal = spec.unit.map(PressureUnit::pascal);
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         let file = spec.file.as_ref().map(|file| (base.join(file), count));
-        let (update, friction, means) = (spec.update, None, Vec::new());
-        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update, friction, means })
+        let (update, friction, axes, means) = (spec.update, None, None, Vec::new());
+        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update, friction, axes, means })
     }
 
     /// The same with friction by region. Of `reduced` bristles the map moves into the pressure, which then
@@ -212,7 +214,7 @@ impl Patches {
         for base in self.bases {
             let (patch, is_whole) = match base {
                 Base::Whole(patch) => (with(Arc::unwrap_or_clone(patch))?, true),
-                Base::Unit(patch) => (with(patch)?, false),
+                Base::Unit(patch) => (with(Arc::unwrap_or_clone(patch))?, false),
                 Base::Hertz(_) if reduced => return PatchFailure::wrong(MAP, changes),
                 Base::Hertz(cells) => {
                     bases.push(Base::Hertz(cells));
@@ -226,9 +228,20 @@ impl Patches {
                 self.means.push(patch.mean_friction());
             }
             let patch = if reduced { patch.with_friction_in_pressure() } else { patch };
-            bases.push(if is_whole { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) });
+            bases.push(if is_whole { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) });
         }
         Ok(Self { bases, friction: Some(map), ..self })
+    }
+
+    /// The same with friction by direction, if it is given.
+    pub fn with_axes(self, axes: Option<FrictionAxes>) -> Self {
+        let Some(axes) = axes else { return self };
+        let with = |base| match base {
+            Base::Whole(patch) => Base::Whole(Arc::new(Arc::unwrap_or_clone(patch).with_friction_axes(axes))),
+            Base::Unit(patch) => Base::Unit(Arc::new(Arc::unwrap_or_clone(patch).with_friction_axes(axes))),
+            Base::Hertz(cells) => Base::Hertz(cells),
+        };
+        Self { bases: self.bases.into_iter().map(with).collect(), axes: Some(axes), ..self }
     }
 
     /// What `patch.clip` has changed, if it is given.
@@ -255,6 +268,7 @@ impl Patches {
         digest.counts(&self.frames);
         digest.numbers(&self.sums);
         digest.numbers(self.friction.as_ref().map_or(&[], FrictionMap::factors));
+        digest.numbers(&self.axes.map_or_else(Vec::new, |axes| vec![axes.across(), axes.angle()]));
         for base in &self.bases {
             let patch = match base {
                 Base::Whole(patch) => patch,
@@ -341,7 +355,11 @@ impl Patches {
                     Some(map) => patch.with_friction_map(&map.over(&grid)),
                     None => Ok(patch),
                 };
-                let patch = made.and_then(with_map).map_err(|e| match e {
+                let with_axes = |patch: Patch| match self.axes {
+                    Some(axes) => patch.with_friction_axes(axes),
+                    None => patch,
+                };
+                let patch = made.and_then(with_map).map(with_axes).map_err(|e| match e {
                     PatchError::Parameter(e) => e,
                     other => ParameterError::new("patch.shape", "hertz", other.to_string()),
                 })?;
@@ -367,7 +385,7 @@ fn from_shape(shape: ShapeName, nx: usize, ny: usize, size: Option<[f64; 2]>) ->
     let grid = Grid::new(nx, ny, w, h).map_err(|e| PatchFailure::of("patch", e.into()))?;
     let Some(fixed) = shape.fixed() else { return Ok(Base::Hertz([nx, ny])) };
     let patch = Patch::shape(grid, fixed).map_err(|e| PatchFailure::of("patch.shape", e))?;
-    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
+    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) })
 }
 
 fn from_map(
@@ -379,7 +397,7 @@ fn from_map(
     check_cells(field, [map.nx, map.ny], cells)?;
     let [w, h] = size.unwrap_or([1.0; 2]);
     let patch = map.over(w, h).map_err(|e| PatchFailure::of(field, e).below_zero(&map.pressure))?;
-    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) })
+    Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) })
 }
 
 /// A map that follows frames, and what `level` has changed of them.
@@ -397,7 +415,7 @@ fn following(
     let failed = |e| PatchFailure::of(FILE, e).named(path);
     let grid = Grid::new(nx, ny, w, h).map_err(|e| failed(e.into()))?;
     let patch = Patch::following(grid, Arc::new(sequence)).map_err(failed)?;
-    Ok((if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(patch) }, clipped))
+    Ok((if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) }, clipped))
 }
 
 /// The frame that a scenario names for all contacts; none if each has its own.
@@ -468,7 +486,7 @@ fn from_file(
                     let patch = Grid::new(nx, ny, w, h).and(scaled).map_err(|e| PatchFailure::of(FILE, e.into()))?;
                     Base::Whole(Arc::new(patch))
                 }
-                (true, None) => Base::Unit(patch),
+                (true, None) => Base::Unit(Arc::new(patch)),
             })
         }
         "png" => from_map(&load_png(path).map_err(failed)?, FILE, cells, size).map_err(|f| f.named(path)),

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::columns::TableSpec;
+use super::friction_axes::MuSpec;
 use super::friction_map::FrictionMapSpec;
 use super::level::Baseline;
 use super::number::Number;
@@ -295,6 +296,8 @@ pub struct FrictionSpec {
     pub s_ba: Option<Number>,
     /// Friction by region: factors of `mu_c` and `mu_s`, which are spread over the whole grid of the patch.
     pub map: Option<FrictionMapSpec>,
+    /// Friction by direction: coefficients along an axis and across it.
+    pub mu: Option<MuSpec>,
 }
 
 /// How the patch is attached to the body.

@@ -68,10 +68,16 @@ impl Tables {
 
     /// The torsional radius [m] of `patch` by the rule of the model that `spec` asks for.
     pub fn radius(&self, spec: &ContactSpec, patch: &Patch) -> f64 {
-        let Some(rule) = rule(spec) else { return patch.with_friction_in_pressure().radius() };
+        let Some(rule) = rule(spec) else {
+            return match patch.friction_axes() {
+                Some(_) => Surface::new(patch, Rule::Points).radius(),
+                None => patch.with_friction_in_pressure().radius(),
+            };
+        };
         let direct = || Surface::new(patch, rule).radius();
-        if patch.rule().is_some() {
-            // The map of this patch has an address of its own, so that nothing could be found in the cache.
+        if patch.rule().is_some() || patch.friction_axes().is_some() {
+            // The map of a patch with a rule has an address of its own, so that nothing could be found in the
+            // cache, which does not know of axes of friction.
             return direct();
         }
         let Grid { dx, dy, .. } = *patch.grid();
@@ -130,6 +136,10 @@ fn patch_of_table(spec: &ContactSpec, patch: &Patch) -> Result<Patch, ParameterE
     let of = match patch.rule() {
         Some(rule) => Patch::hertz(*grid, rule, force).map_err(shape)?,
         None => patch.clone(),
+    };
+    let of = match patch.friction_axes() {
+        Some(axes) => of.with_friction_axes(*axes),
+        None => of,
     };
     of.scaled(CELL / grid.dx, CELL * aspect(patch) / grid.dy)
 }

@@ -1,6 +1,8 @@
 use super::*;
 use bristle::body::{Body, Frame, TwistPoint};
 use bristle::contact::{Bristles, Model};
+use bristle::limit_surface::Table;
+use bristle::patch::FrictionAxes;
 use bristle::planar::Twist;
 
 const BOX: &str = r#"
@@ -111,6 +113,43 @@ fn contacts_share_the_memory_of_a_map() {
     assert_eq!(distinct.len(), 2);
 }
 
+/// The coefficient along the axis is `mu_c`; every kind of patch has the axes, and tables are of them.
+#[test]
+fn every_patch_has_the_axes_of_its_friction() {
+    let axes = FrictionAxes::new(0.25, 0.5).unwrap();
+    let text = change(BOX, "friction={ mu = { along = 0.8, across = 0.2, angle = 0.5 } }").unwrap();
+    let patches =
+        ["patch={ pressure = [[3, 1]] }", "patch={ shape = 'circle', cells = 7 }", "patch={ shape = 'hertz' }"];
+    for set in patches {
+        for model in ["distributed", "reduced"] {
+            let text = change(&text, set).and_then(|text| change(&text, &format!("contact.model={model}"))).unwrap();
+            let scenario = parse(&text).unwrap();
+            let contact = scenario.contact(0).unwrap();
+            assert_eq!(contact.patch.friction_axes(), Some(&axes), "{set}");
+            assert_eq!(contact.friction.mu_c, 0.8);
+            if let Model::LimitSurface(table, _) = &contact.model
+                && contact.patch.rule().is_none()
+            {
+                let wanted = Table::new(&contact.patch, table.rule(), table.n_ls()).unwrap();
+                let far = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f64::max);
+                let most = table.nodes().iter().zip(wanted.nodes()).map(far).fold(0.0, f64::max);
+                assert!(most < 1e-6, "{set}: {most}");
+            }
+        }
+    }
+    let ratio = change(BOX, "friction.mu={ ratio = 0.25, angle = 0.5 }").unwrap();
+    let contact = parse(&ratio).unwrap().contact(0).unwrap();
+    assert_eq!(contact.patch.friction_axes(), Some(&axes));
+    assert_eq!(contact.friction.mu_c, parse(BOX).unwrap().contact(0).unwrap().friction.mu_c);
+    let [one, other] = [0.3, 0.5].map(|angle| {
+        parse(&change(BOX, &format!("friction.mu={{ ratio = 0.25, angle = {angle} }}")).unwrap())
+            .unwrap()
+            .patches
+            .digest()
+    });
+    assert_ne!(one, other, "a run of other axes is another run");
+}
+
 /// Of a grid the map stays with the cells; a reduced bristle has it in its pressure and its coefficients.
 #[test]
 fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {
@@ -142,7 +181,8 @@ fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {
 #[test]
 fn errors_have_a_place_and_say_what_is_accepted() {
     for (set, place, part) in [
-        ("friction.mu=1", "box.toml:14:1", "unknown field `mu`, expected one of"),
+        ("friction.nu=1", "box.toml:14:1", "unknown field `nu`, expected one of"),
+        ("friction.mu=1", "box.toml:14:6", "expected `{ along, across, angle }`; one coefficient alone is `mu_c`"),
         ("initial.bristles=bent", "", "unknown variant `bent`, expected `unloaded` or `steady`"),
         ("friction.law=coulomb", "box.toml:11:7", "unknown variant `coulomb`, expected "),
         ("friction.mu_c=\"a\"", "box.toml:12:8", "friction.mu_c: invalid type: string"),
@@ -162,7 +202,7 @@ fn errors_have_a_place_and_say_what_is_accepted() {
         ),
         ("body.kind=hand", "box.toml:16:8", "`world`"),
         ("patch.shape=sqare", "box.toml:7:9", "did you mean `square`?"),
-        ("friction.mu_d=1", "", "did you mean `mu_c` or `mu_s`?"),
+        ("friction.mu_d=1", "", "did you mean `mu_c` or `mu_s` or `mu`?"),
         ("mass=1", "", "did you mean `body.mass`?"),
         ("inputs.normal_force.meen=1", "", "did you mean `mean`?"),
         ("body.inertia.rectangel=[1, 1]", "", "did you mean `rectangle`?"),
@@ -715,7 +755,7 @@ fn an_error_has_field_value_and_what_is_accepted() {
     assert_eq!((error.field.as_deref(), error.value.as_deref()), (Some("friction.mu_c"), Some("-1")));
     assert_eq!((error.accepted.as_deref(), error.line), (Some("a finite number from 1e-9 to 1e6"), 4));
     let error = part(&format!("{rest}friction = {{ mu_d = 1 }}\n"));
-    assert_eq!(error.suggestion.as_deref(), Some("`mu_c` or `mu_s`"));
+    assert_eq!(error.suggestion.as_deref(), Some("`mu_c` or `mu_s` or `mu`"));
     assert!(error.accepted.unwrap().starts_with("one of `law`, `sigma0`"));
     let error = part(&format!("contacts = 'a'\n{rest}"));
     assert_eq!((error.field.as_deref(), error.value.as_deref()), (Some("contacts"), Some("'a'")));

@@ -248,7 +248,7 @@ impl WorldScenario {
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place. World 0
     /// is drawn and checked; [`WorldScenario::check`] does the others.
     pub fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
-        let spec: WorldSpec = from_toml(name, text)?;
+        let mut spec: WorldSpec = from_toml(name, text)?;
         let at = |e: ParameterError| ScenarioError::field(name, text, &e.field, e.to_string()).about(&e);
         if !(1..=MOST_WORLDS).contains(&spec.worlds) {
             return Err(at(ParameterError::new("worlds", spec.worlds, format!("1 to {MOST_WORLDS}"))));
@@ -269,7 +269,7 @@ impl WorldScenario {
             }
         }
         let pairs = pairs(&spec).map_err(at)?;
-        let patches = spec.contacts.iter().enumerate().map(patch_maps).collect::<Result<_, _>>().map_err(at)?;
+        let patches = spec.contacts.iter_mut().enumerate().map(patch_maps).collect::<Result<_, _>>().map_err(at)?;
         let scenario = Self { name: name.to_owned(), text: text.to_owned(), spec, plan, pairs, patches };
         scenario.world(0)?;
         Ok(scenario)
@@ -445,7 +445,7 @@ fn three(sampler: &mut Sampler, name: &str, numbers: Option<&[Number; 3]>) -> [f
 ///
 /// # Errors
 /// Neither `mu` nor a patch, both, friction without a patch, or a patch that a world cannot have.
-fn patch_maps((k, pair): (usize, &PairSpec)) -> Result<Option<Patches>, ParameterError> {
+fn patch_maps((k, pair): (usize, &mut PairSpec)) -> Result<Option<Patches>, ParameterError> {
     let at = |key: &str| format!("contacts.{k}.{key}");
     let wrong = |key: &str, value: &str, accepted: &str| Err(ParameterError::new(at(key), value, accepted));
     let Some(patch) = &pair.patch else {
@@ -458,8 +458,11 @@ fn patch_maps((k, pair): (usize, &PairSpec)) -> Result<Option<Patches>, Paramete
     if pair.mu.is_some() {
         return wrong("mu", "given", "no `mu`, as the friction of this pair is that of its patch: `friction.mu_c`");
     }
-    if let Some(friction) = &pair.friction {
-        coefficients(friction, &InputsSpec::default()).map_err(|e| ParameterError { field: at(&e.field), ..e })?;
+    let within = |e: ParameterError| ParameterError { field: at(&e.field), ..e };
+    let mut axes = None;
+    if let Some(friction) = &mut pair.friction {
+        axes = friction.axes().map_err(within)?;
+        coefficients(friction, &InputsSpec::default()).map_err(within)?;
     }
     for (key, given) in [
         ("patch.file", patch.file.is_some()),
@@ -478,7 +481,7 @@ fn patch_maps((k, pair): (usize, &PairSpec)) -> Result<Option<Patches>, Paramete
         Some(FrictionMapSpec::File(_)) => return wrong("friction.map", "a file", "rows of factors, in a world"),
         Some(map) => maps.and_then(|maps| maps.with_friction(map.load(Path::new("."))?, false)),
     };
-    maps.map(Some).map_err(|e| ParameterError::new(at(&e.field), "given", e.message))
+    maps.map(|maps| Some(maps.with_axes(axes))).map_err(|e| ParameterError::new(at(&e.field), "given", e.message))
 }
 
 fn world(
@@ -590,6 +593,7 @@ pub fn world_json_schema() -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bristle::patch::FrictionAxes;
 
     const TEXT: &str = r#"duration = 0.1
 worlds = 4
@@ -677,6 +681,20 @@ mu = { uniform = [0.3, 0.6] }
             of_file.contains("contacts.0.friction.map = a file: expected rows of factors, in a world"),
             "{of_file}"
         );
+    }
+
+    #[test]
+    fn a_patch_has_the_axes_of_friction_of_its_contact() {
+        let with = |mu: &str| {
+            let text = with_patch(&format!("patch = {{ cells = 4 }}\nfriction = {{ mu = {mu} }}"));
+            WorldScenario::parse(&text, "box.toml").and_then(|scenario| scenario.world(0))
+        };
+        let world = with("{ along = 0.8, across = 0.2, angle = 0.3 }").unwrap();
+        let bristles = world.patches()[0].bristles();
+        assert_eq!(bristles.patch().friction_axes(), Some(&FrictionAxes::new(0.25, 0.3).unwrap()));
+        assert_eq!(bristles.friction().mu_c, 0.8);
+        let error = with("{ ratio = -1 }").map(drop).unwrap_err().to_string();
+        assert!(error.contains("contacts.0.friction.mu.ratio = -1: expected a finite number from 0.001"), "{error}");
     }
 
     #[test]

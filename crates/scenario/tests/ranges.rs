@@ -94,6 +94,7 @@ fn ends() -> Vec<(String, Vec<String>)> {
         }
     }
     add(range::FRICTION_FACTOR, &["friction.map=[[{}, 1]]"], &[]);
+    add(range::FRICTION_FACTOR, &["friction.mu={ ratio = {}, angle = 0.3 }"], &[]);
     // Signals of every kind, at the ends of what their numbers may be.
     for (key, range) in [
         ("inputs.normal_force", range::FORCE),
@@ -295,6 +296,29 @@ fn what_is_beyond_a_range_is_refused_with_the_range() {
         (GRIPPER, "friction.map=[[1, 1e4]]", "friction.map = 10000: expected a finite number from 0.001 to 1000"),
         (GRIPPER, "friction.map=[[1, 1], [1]]", "friction.map.1: a row of 1 values: expected 2"),
         (GRIPPER, "friction.map=[]", "friction.map: is empty"),
+        (
+            GRIPPER,
+            "friction.mu={ ratio = 1e4 }",
+            "friction.mu.ratio = 10000: expected a finite number from 0.001 to 1000",
+        ),
+        (GRIPPER, "friction.mu={ ratio = 2, angle = inf }", "friction.mu.angle = inf: expected a finite angle [rad]"),
+        (
+            GRIPPER,
+            "friction={ mu = { along = 1, across = 0 } }",
+            "friction.mu.across = 0: expected 0.001 to 1000 times",
+        ),
+        (GRIPPER, "friction={ mu = { along = -1, across = 1 } }", "friction.mu.along = -1"),
+        (GRIPPER, "friction={ mu = { along = 1 } }", "friction.mu = given: expected { along, across } or { ratio }"),
+        (
+            GRIPPER,
+            "friction.mu={ along = 1, across = 1 }",
+            "friction.mu_c = given: expected only one of `mu_c`, `mu.along`",
+        ),
+        (
+            GRIPPER,
+            "friction.mu={ ratio = 1, across = 1 }",
+            "friction.mu = given: expected { along, across } or { ratio }",
+        ),
         (GRIPPER, "friction.map=3", "expected rows of factors such as `[[1, 0.5]]`, or an `.npy` of one map"),
         (GRIPPER, "friction.mu_s_over_mu_c=1e300", "friction.mu_s_over_mu_c = 1e300"),
         (GRIPPER, "body.mass=1.7e308", "body.mass = 1.7e308: expected a finite number from 1e-12 to 1e12 [kg]"),

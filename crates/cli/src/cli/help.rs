@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 14] = [
+const EXAMPLES: [[&str; 3]; 15] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -114,6 +114,11 @@ const EXAMPLES: [[&str; 3]; 14] = [
     ["push", "boxes on a table, pushed and turned", include_str!("../../../../examples/push.toml")],
     ["turntable", "boxes on a turntable, until they are thrown", include_str!("../../../../examples/turntable.toml")],
     ["two_soles", "boxes on a sole of rubber and plastic", include_str!("../../../../examples/two_soles.toml")],
+    [
+        "ribbed_belt",
+        "parcels on a belt that holds along its ribs",
+        include_str!("../../../../examples/ribbed_belt.toml"),
+    ],
     ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",

@@ -128,6 +128,11 @@ impl SurfaceArguments {
         check_size(asked.unwrap_or(1))?;
         let cases = surfaces::cases(&file, changes, &sweeps).map_err(Failure::of_scenario)?;
         super::note_clipped(&cases, self.quiet);
+        if cases.iter().any(|case| case.source.patch.friction_axes().is_some()) {
+            let message = "friction.mu: given: expected none, as a table is of one friction in all directions; \
+                           `bristle margin` takes it";
+            return Err(Failure::of_user(format!("{}: {message}", file.display())));
+        }
         let cases: Vec<Case> = cases.into_iter().map(Case::with_friction_in_pressure).collect();
         let source = &cases[0].source;
         let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();

@@ -7,7 +7,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::moving_surface::MovingSurface;
-use bristle::patch::{Patch, Shape};
+use bristle::patch::{FrictionAxes, Patch, Shape};
 use bristle::planar::Pose;
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
@@ -137,19 +137,32 @@ fn hostile_contacts_follow_their_path_of_tiny_steps() {
 /// most, and never far from it.
 #[test]
 fn contacts_on_moving_surfaces_follow_their_path_of_tiny_steps() {
-    let errors = errors_on_moving_surfaces(36, false);
+    let errors = errors_on_moving_surfaces(36, |patch, _| patch);
     assert!(errors[27] < 1.0 && errors[35] < 5.0, "errors over the tolerance times the duration: {errors:?}");
 }
 
 /// The same where friction differs by region.
 #[test]
 fn contacts_with_friction_maps_follow_their_path_of_tiny_steps() {
-    let errors = errors_on_moving_surfaces(24, true);
+    let errors = errors_on_moving_surfaces(24, |patch, between| {
+        let factors: Vec<f64> = (0..9).map(|i| between(&format!("factor {i}"), 0.3, 1.5)).collect();
+        patch.with_friction_map(&factors).unwrap()
+    });
+    assert!(errors[17] < 1.0 && errors[23] < 5.0, "errors over the tolerance times the duration: {errors:?}");
+}
+
+/// The same where friction differs by direction.
+#[test]
+fn contacts_with_axes_of_friction_follow_their_path_of_tiny_steps() {
+    let errors = errors_on_moving_surfaces(24, |patch, between| {
+        let (across, angle) = (between("across", 0.2, 2.0), between("axis", 0.0, 3.2));
+        patch.with_friction_axes(FrictionAxes::new(across, angle).unwrap())
+    });
     assert!(errors[17] < 1.0 && errors[23] < 5.0, "errors over the tolerance times the duration: {errors:?}");
 }
 
 /// The errors of so many random contacts over the tolerance times the duration, in ascending order.
-fn errors_on_moving_surfaces(count: u64, mapped: bool) -> Vec<f64> {
+fn errors_on_moving_surfaces(count: u64, with: impl Fn(Patch, &dyn Fn(&str, f64, f64) -> f64) -> Patch) -> Vec<f64> {
     let duration = 0.05;
     let error = |k: u64| {
         let draw = Draw::new(11, k);
@@ -162,11 +175,7 @@ fn errors_on_moving_surfaces(count: u64, mapped: bool) -> Vec<f64> {
             sigma1: 1e2,
             ..Friction::default()
         };
-        let mut patch = shape(3, 0.02, Shape::Square);
-        if mapped {
-            let factors: Vec<f64> = (0..9).map(|i| between(&format!("factor {i}"), 0.3, 1.5)).collect();
-            patch = Arc::new(Patch::clone(&patch).with_friction_map(&factors).unwrap());
-        }
+        let patch = Arc::new(with(Arc::unwrap_or_clone(shape(3, 0.02, Shape::Square)), &between));
         let mut contact = match k % 3 {
             0 => in_hand(&patch, friction, [0.01, -0.01, 0.3], Signal::constant(between("grip", 1.0, 6.0))),
             1 => on_table(Frame::World, &patch, friction),

@@ -6,6 +6,7 @@ mod common;
 
 mod adaptive;
 mod analytic;
+mod axes;
 mod batch;
 mod converged;
 mod grip;
@@ -129,6 +130,11 @@ macro_rules! suite {
                 regions::steady_sliding_sums_friction_cell_by_cell,
                 regions::what_sticks_does_not_feel_the_factors,
                 regions::a_body_holds_inside_the_limit_surface_of_its_regions,
+                axes::steady_sliding_is_along_the_normal_of_the_ellipse,
+                axes::what_sticks_is_as_stiff_as_the_square_of_its_friction,
+                axes::what_is_turned_with_its_axes_has_a_turned_wrench,
+                axes::a_body_moves_across_a_belt_that_holds_along,
+                axes::a_body_holds_inside_the_limit_surface_of_its_axes,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
@@ -176,6 +182,11 @@ macro_rules! suite {
                 regions::steady_sliding_sums_friction_cell_by_cell,
                 regions::what_sticks_does_not_feel_the_factors,
                 regions::a_body_holds_inside_the_limit_surface_of_its_regions,
+                axes::steady_sliding_is_along_the_normal_of_the_ellipse,
+                axes::what_sticks_is_as_stiff_as_the_square_of_its_friction,
+                axes::what_is_turned_with_its_axes_has_a_turned_wrench,
+                axes::a_body_moves_across_a_belt_that_holds_along,
+                axes::a_body_holds_inside_the_limit_surface_of_its_axes,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
