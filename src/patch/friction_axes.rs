@@ -95,11 +95,6 @@ impl FrictionAxes {
         times(self.cofactors(), at)
     }
 
-    /// The inverse of [`FrictionAxes::isotropic_place`], which is `A` over its determinant.
-    pub fn place(&self, at: [f64; 2]) -> [f64; 2] {
-        times(self.matrix.map(|a| a / self.across), at)
-    }
-
     /// The inverse of `A`. Its determinant is the product of 1 and `across`.
     fn inverse(&self) -> [f64; 3] {
         self.cofactors().map(|a| a / self.across)
@@ -224,8 +219,6 @@ mod tests {
             let isotropic = axes.isotropic_place(at);
             let (moved, other) = (axes.isotropic_twist(twist.at(at)), axes.isotropic_twist(twist).at(isotropic));
             assert!((moved.vx - other.vx).abs() < 1e-15 && (moved.vy - other.vy).abs() < 1e-15);
-            let same = axes.place(isotropic);
-            assert!((same[0] - at[0]).abs() < 1e-16 && (same[1] - at[1]).abs() < 1e-16);
         }
     }
 

@@ -67,18 +67,20 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_near_their_limit_are_the_sha
         // Rates from single-precision velocities cancel: the damping has 30 s/m in the laws below.
         let tolerance = if info.precision == "f64" { 3e-7 } else { 2e-5 };
         for law in ["elasto-plastic", "lugre", "dahl", "viscoelasto-plastic"] {
-            for (frame, map) in [
-                ("\"body\"\noffset = [0.001, -0.002]", ""),
-                ("\"gripper\"", ""),
-                ("\"world\"", ""),
+            for (frame, map, mu) in [
+                ("\"body\"\noffset = [0.001, -0.002]", "", ""),
+                ("\"gripper\"", "", ""),
+                ("\"world\"", "", ""),
+                ("\"gripper\"", "", "mu = { ratio = 0.5, angle = 0.6 }"),
                 // The map of a sample is that of the last update, for another force than that of the sample.
-                ("\"gripper\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.013"),
-                ("\"world\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.02"),
+                ("\"gripper\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.013", ""),
+                ("\"world\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.02", "mu = { ratio = 0.5, angle = 0.6 }"),
             ] {
                 // Of a contact with more than fifty cells these fill the lanes of vectors, else contacts do.
                 let [nx, ny] = if frame.contains("gripper") { [11, 9] } else { [9, 7] };
                 let cells = nx * ny;
                 let mut text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
+                text = text.replace("mu_s = 0.7", &format!("mu_s = 0.7\n{mu}"));
                 if !map.is_empty() {
                     text = text.replace("shape = \"disc\"", map).replace(", hold = 0.01", "");
                 }

@@ -97,8 +97,7 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
-        let (law_of_bristles, point) = (Law::default(), Some((law, elements)));
-        let variant = Variant { law: law_of_bristles, point, ..plain(reduced) };
+        let variant = Variant { point: Some((law, elements)), ..plain(reduced) };
         all.push(stepping(format!("point, {}{what}", law.name()), &variant, 1)?);
     }
     let others = Program::all().into_iter().chain(bristle_rigid::gpu::programs());

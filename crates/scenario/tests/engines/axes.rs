@@ -16,9 +16,9 @@ use bristle::schedule::{Signal, Sine};
 use crate::Limits;
 use crate::common::{
     DAMPED_LAWS, Dice, WITH_THE_BODY, assert_close, dry, free, of, on_table, prescribed, prescribed_twist, rollout,
-    shape, sliding_friction,
+    shape,
 };
-use crate::regions::{every_second_slides, under_a_share};
+use crate::regions::{become_steady, every_second_slides, under_a_share};
 
 fn with_axes(patch: &Patch, across: f64, angle: f64) -> Arc<Patch> {
     Arc::new(patch.clone().with_friction_axes(FrictionAxes::new(across, angle).unwrap()))
@@ -72,44 +72,12 @@ pub fn steady_sliding_is_along_the_normal_of_the_ellipse(engine: &dyn Engine, li
         }
         contacts.push(contact);
     }
-    let out = rollout(engine, &contacts, &Plan::new(0.08, 2e-4, 0.08).unwrap());
-    for (k, c) in contacts.iter().enumerate() {
-        let starts_steady = c.initial.bristles == Bristles::Steady;
-        for frame in if starts_steady { 0..2 } else { 1..2 } {
-            let twist = of(&out.twist, k, 2)[frame];
-            let f_n = c.inputs.normal_force.value(if frame == 0 { 0.0 } else { 0.08 });
-            let wanted = steady(c, twist, f_n);
-            let found = of(&out.wrench, k, 2)[frame];
-            assert!(found.power(twist) < 0.0, "contact {k}: friction dissipates");
-            let scale = wanted.fx.hypot(wanted.fy);
-            let [found, wanted] = [found, wanted].map(Wrench::to_array);
-            // A table is a chord between two of its 160 directions.
-            let chord = if matches!(c.model, Model::LimitSurface(..)) { 2e-4 } else { 0.0 };
-            let limit = (if c.patch.changes() { 4.0 } else { 2.0 } * limits.steady + chord) * scale;
-            assert_close(&format!("contact {k}, sample {frame}: force"), &found[..2], &wanted[..2], limit);
-            assert_close(&format!("contact {k}, sample {frame}: torque"), &found[2..], &wanted[2..], 0.01 * limit);
-        }
-    }
-}
-
-fn steady(c: &Contact, twist: Twist, f_n: f64) -> Wrench {
-    let patch = c.patch.under(f_n);
-    let (f, axes) = (c.friction, patch.friction_axes().unwrap());
-    let [sin, cos] = [axes.angle().sin(), axes.angle().cos()];
-    let mut sum = Wrench::default();
-    for (i, [x, y]) in patch.grid().centres().enumerate() {
-        let [vx, vy] = twist.velocity([x, y]);
-        // Along the axis and across it.
-        let (along, across) = (cos * vx + sin * vy, axes.across() * (cos * vy - sin * vx));
-        let speed = along.hypot(across);
-        let viscous = if f.law == Law::Dahl { 0.0 } else { f.sigma2 * speed };
-        let friction = patch.friction_factor(i) * (sliding_friction(&f, speed) - viscous) + viscous;
-        let over_speed = -f_n * patch.weights()[i] * friction / speed;
-        let (f1, f2) = (over_speed * along, axes.across() * over_speed * across);
-        let (fx, fy) = (cos * f1 - sin * f2, sin * f1 + cos * f2);
-        sum = sum + Wrench::new(fx, fy, x * fy - y * fx);
-    }
-    sum
+    become_steady(engine, &contacts, |c| {
+        // A table is a chord between two of its 160 directions.
+        let chord = if matches!(c.model, Model::LimitSurface(..)) { 2e-4 } else { 0.0 };
+        let share = if c.patch.changes() { 4.0 } else { 2.0 };
+        share * limits.steady + chord
+    });
 }
 
 /// A bristle that sticks is `across^2` times as stiff across the axis.

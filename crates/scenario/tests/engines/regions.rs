@@ -52,7 +52,7 @@ pub fn one_factor_everywhere_is_another_coefficient(engine: &dyn Engine, limits:
     }
 }
 
-/// `sum w (f g(|v|) + sigma2 |v|) v/|v|`, from maps that follow the normal force too, and at once for
+/// In steady sliding, from maps that follow the normal force too, and at once for
 /// bristles that start steady.
 pub fn steady_sliding_sums_friction_cell_by_cell(engine: &dyn Engine, limits: &Limits) {
     let mut contacts = Vec::new();
@@ -86,34 +86,46 @@ pub fn steady_sliding_sums_friction_cell_by_cell(engine: &dyn Engine, limits: &L
         }
         contacts.push(contact);
     }
-    let out = rollout(engine, &contacts, &Plan::new(0.04, 2e-4, 0.04).unwrap());
+    become_steady(engine, &contacts, |c| if c.patch.changes() { 4.0 } else { 1.0 } * limits.steady);
+}
+
+/// Whether contacts slide steadily after 80 ms, and those that start so at once, to a `limit` relative to the
+/// force, and dissipate.
+pub fn become_steady(engine: &dyn Engine, contacts: &[Contact], limit: impl Fn(&Contact) -> f64) {
+    let end = 0.08;
+    let out = rollout(engine, contacts, &Plan::new(end, 2e-4, end).unwrap());
     for (k, c) in contacts.iter().enumerate() {
         let starts_steady = c.initial.bristles == Bristles::Steady;
         for frame in if starts_steady { 0..2 } else { 1..2 } {
             let twist = of(&out.twist, k, 2)[frame];
-            let f_n = c.inputs.normal_force.value(if frame == 0 { 0.0 } else { 0.04 });
+            let f_n = c.inputs.normal_force.value(if frame == 0 { 0.0 } else { end });
             let wanted = steady(c, twist, f_n);
             let found = of(&out.wrench, k, 2)[frame];
-            let scale = wanted.fx.hypot(wanted.fy);
+            assert!(found.power(twist) < 0.0, "contact {k}: friction dissipates");
+            let limit = limit(c) * wanted.fx.hypot(wanted.fy);
             let [found, wanted] = [found, wanted].map(Wrench::to_array);
-            let limit = if c.patch.changes() { 4.0 } else { 1.0 } * limits.steady * scale;
             assert_close(&format!("contact {k}, sample {frame}: force"), &found[..2], &wanted[..2], limit);
             assert_close(&format!("contact {k}, sample {frame}: torque"), &found[2..], &wanted[2..], 0.01 * limit);
         }
     }
 }
 
+/// `-f_N sum w (f g(s) + sigma2 s) A^2 v/s` with `s = |A v|`; `A` is the unit matrix without axes.
 fn steady(c: &Contact, twist: Twist, f_n: f64) -> Wrench {
     let patch = c.patch.under(f_n);
     let f = c.friction;
+    let (ratio, angle) = patch.friction_axes().map_or((1.0, 0.0), |axes| (axes.across(), axes.angle()));
+    let [sin, cos] = [angle.sin(), angle.cos()];
     let mut sum = Wrench::default();
     for (i, [x, y]) in patch.grid().centres().enumerate() {
         let [vx, vy] = twist.velocity([x, y]);
-        let speed = vx.hypot(vy);
+        let (along, across) = (cos * vx + sin * vy, ratio * (cos * vy - sin * vx));
+        let speed = along.hypot(across);
         let viscous = if f.law == Law::Dahl { 0.0 } else { f.sigma2 * speed };
         let friction = patch.friction_factor(i) * (sliding_friction(&f, speed) - viscous) + viscous;
         let over_speed = -f_n * patch.weights()[i] * friction / speed;
-        let (fx, fy) = (over_speed * vx, over_speed * vy);
+        let (f1, f2) = (over_speed * along, ratio * over_speed * across);
+        let (fx, fy) = (cos * f1 - sin * f2, sin * f1 + cos * f2);
         sum = sum + Wrench::new(fx, fy, x * fy - y * fx);
     }
     sum
