@@ -7,6 +7,7 @@
 //! and Limit Surfaces*.
 
 mod batch;
+mod compound;
 mod directions;
 mod fit;
 mod gradient;

@@ -9,12 +9,14 @@
 //! determines the present map. A map that follows the force is symmetric about the middle of its grid; frames
 //! are not, and move the centre of pressure.
 
+mod compound;
 mod friction_axes;
 mod friction_map;
 mod pressure;
 mod sequence;
 mod shape;
 
+pub use compound::{MAX_PATCHES, Part, Placed};
 pub use friction_axes::FrictionAxes;
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use sequence::{CLOSEST_FRAMES, Sequence};
@@ -23,6 +25,7 @@ pub use shape::Shape;
 use std::ops::Range;
 use std::sync::Arc;
 
+use compound::Compound;
 use friction_axes::times;
 use friction_map::FrictionMap;
 pub(crate) use friction_map::isotropic_in_pressure;
@@ -136,6 +139,8 @@ pub struct Patch {
     axes: Option<FrictionAxes>,
     /// The matrix by which places are multiplied, of an isotropic patch with oblique cells.
     oblique: Option<[f64; 3]>,
+    /// The patches of a compound one.
+    compound: Option<Arc<Compound>>,
 }
 
 impl Patch {
@@ -166,7 +171,8 @@ impl Patch {
     /// Replaces the map by that of another patch with the same grid.
     pub(crate) fn set_map(&mut self, weights: &Arc<[f64]>) {
         let (friction, axes) = (self.friction.take(), self.axes);
-        *self = Self { takes_frames: true, friction, axes, ..Self::from_weights(self.grid, Arc::clone(weights)) };
+        let same = Self::with_cells_at(self.grid, self.compound.take(), None, Arc::clone(weights));
+        *self = Self { takes_frames: true, friction, axes, ..same };
     }
 
     /// Refuses pressures of which [`Patch::set_pressure`] makes no map.
@@ -190,12 +196,21 @@ impl Patch {
     /// A patch from shares of the normal force that sum to one, with the numbers of `docs/model.md` (16) and
     /// (17).
     fn from_weights(grid: Grid, weights: Arc<[f64]>) -> Self {
-        Self::with_cells_at(grid, None, weights)
+        Self::with_cells_at(grid, None, None, weights)
     }
 
-    /// As [`Patch::from_weights`], with all places multiplied by a symmetric matrix if there is one.
-    fn with_cells_at(grid: Grid, oblique: Option<[f64; 3]>, weights: Arc<[f64]>) -> Self {
-        let at = |ix, iy| oblique.map_or_else(|| grid.centre(ix, iy), |matrix| times(matrix, grid.centre(ix, iy)));
+    /// As [`Patch::from_weights`], with the cells of a compound patch, and with all places multiplied by a
+    /// symmetric matrix, if there are.
+    fn with_cells_at(
+        grid: Grid,
+        compound: Option<Arc<Compound>>,
+        oblique: Option<[f64; 3]>,
+        weights: Arc<[f64]>,
+    ) -> Self {
+        let at = |ix, iy| {
+            let centre = compound.as_ref().map_or_else(|| grid.centre(ix, iy), |compound| compound.centres[ix]);
+            oblique.map_or(centre, |matrix| times(matrix, centre))
+        };
         let [cx, cy] = sums(&grid, &weights, at, |x, y, w| [w * x, w * y]);
         let [radius, viscous, arm2] = sums(&grid, &weights, at, |x, y, w| {
             let d2 = (x - cx).powi(2) + (y - cy).powi(2);
@@ -215,6 +230,7 @@ impl Patch {
             friction: None,
             axes: None,
             oblique,
+            compound,
         }
     }
 
@@ -304,11 +320,16 @@ impl Patch {
     /// The same shares of normal force on cells scaled by `kx`, `ky` > 0; shares the map's memory.
     ///
     /// # Errors
-    /// Cells without size, as in [`Grid::new`].
+    /// Cells without size, as in [`Grid::new`]; two factors for a compound patch, whose cells may be turned.
     pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
-        grid.validate()?;
-        let scaled = Self::from_weights(grid, Arc::clone(&self.weights));
+        if self.compound.is_none() {
+            grid.validate()?;
+        } else {
+            check("patch.size", ky, "the same factor of both sides, for several patches", ky == kx && kx > 0.0)?;
+        }
+        let compound = self.compound.as_ref().map(|compound| Arc::new(compound.scaled(kx)));
+        let scaled = Self::with_cells_at(grid, compound, None, Arc::clone(&self.weights));
         let (hertz, sequence, friction) = (self.hertz, self.sequence.clone(), self.friction.clone());
         Ok(Self { hertz, sequence, takes_frames: self.takes_frames, friction, axes: self.axes, ..scaled })
     }

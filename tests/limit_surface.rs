@@ -6,8 +6,8 @@ use std::path::Path;
 
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Basis, Ellipsoid, Quartic, ReferencePoint, Rule, Surface, Table};
-use bristle::patch::{FrictionAxes, Grid, Patch, Shape};
-use bristle::planar::{Twist, Wrench};
+use bristle::patch::{FrictionAxes, Grid, Patch, Placed, Shape};
+use bristle::planar::{Pose, Twist, Wrench};
 use bristle::random::Draw;
 use serde::de::DeserializeOwned;
 
@@ -964,4 +964,197 @@ fn tables_of_friction_by_direction_are_of_the_isotropic_patch() {
         let basis = Basis::new(table.patch().grid(), Rule::Points, 8).unwrap();
         assert_eq!(basis.tables(patches).is_ok(), axes.are_of_grid(), "a basis has rectangular cells");
     }
+}
+
+/// Compound patches: a stool, turned patches of other sizes with other friction, and one cut in two.
+fn compounds() -> Vec<Patch> {
+    let disc = |n: usize, size: f64| Patch::shape(Grid::new(n, n, size, size).unwrap(), Shape::Disc).unwrap();
+    let slope = Patch::from_fn(Grid::new(7, 5, 0.03, 0.02).unwrap(), |x, y| 1.0 + 40.0 * x - 30.0 * y).unwrap();
+    let at = |patch: &Patch, [x, y, theta]: [f64; 3], force: f64, friction: f64| Placed {
+        patch: patch.clone(),
+        at: Pose::new(x, y, theta),
+        force,
+        friction,
+    };
+    let foot = disc(5, 0.01);
+    let stool = [0.0, 2.0, 4.0].map(|k| {
+        let (sin, cos) = (k * PI / 3.0).sin_cos();
+        at(&foot, [0.05 * cos, 0.05 * sin, 0.3 * k], 1.0, 1.0)
+    });
+    let uneven = [at(&slope, [-0.02, 0.01, 0.7], 2.0, 1.0), at(&foot, [0.03, 0.0, 0.0], 0.5, 1.6)];
+    [&stool[..], &uneven].map(|patches| Patch::compound(patches).unwrap()).to_vec()
+}
+
+/// The surface of a patch, given as halves side by side that are turned by half a turn, is that of the patch.
+#[test]
+fn a_patch_in_parts_has_the_surface_of_the_whole() {
+    let map = |x: f64, y: f64| 1.0 + 40.0 * x - 30.0 * y;
+    let whole = Patch::from_fn(Grid::new(6, 4, 0.03, 0.02).unwrap(), map).unwrap();
+    let half = |x: f64| {
+        let half = Patch::from_fn(Grid::new(3, 4, 0.015, 0.02).unwrap(), |u, v| map(x - u, -v)).unwrap();
+        let force: f64 = half.grid().centres().map(|[u, v]| map(x - u, -v)).sum();
+        Placed { patch: half, at: Pose::new(x, 0.0, PI), force, friction: 1.0 }
+    };
+    let parts = Patch::compound(&[half(-0.0075), half(0.0075)]).unwrap();
+    for (a, b) in [(whole.radius(), parts.radius()), (whole.viscous(), parts.viscous()), (whole.arm2(), parts.arm2())] {
+        assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    }
+    let twists: Vec<Twist> = (0..60)
+        .map(|i| {
+            let draw = Draw::new(72, i);
+            let [x, y, w] = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
+            Twist::new(x, y, 90.0 * w)
+        })
+        .chain([Twist::new(0.0, 0.0, 1.0), Twist::new(1.0, 0.0, 0.0), Twist::new(1.0, 0.5, 1e-9)])
+        .collect();
+    for rule in [Rule::Cells, Rule::Points] {
+        let [wanted, found] = [&whole, &parts].map(|patch| Surface::new(patch, rule));
+        let [of_whole, of_parts] = [&wanted, &found].map(|surface| surface.coulombs(&twists));
+        for (a, b) in of_whole.iter().zip(&of_parts) {
+            let far = [a.fx - b.fx, a.fy - b.fy, 100.0 * (a.tau - b.tau)];
+            assert!(far.iter().all(|f| f.abs() < 1e-11), "{rule:?}: {a:?} {b:?}");
+        }
+        let viscous = [&wanted, &found].map(|surface| surface.viscous_wrench(twists[0], 0.3, 2.0));
+        assert!((viscous[0].tau - viscous[1].tau).abs() < 1e-15 && (viscous[0].fx - viscous[1].fx).abs() < 1e-15);
+        let [a, b] = [&whole, &parts].map(|patch| Table::new(patch, rule, 10).unwrap());
+        let far = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f64::max);
+        let most = a.nodes().iter().zip(b.nodes()).map(far).fold(0.0, f64::max);
+        assert!(most < 1e-10, "{rule:?}: {most}");
+        let loads: Vec<Wrench> = twists.iter().map(|t| Wrench::new(t.vx, t.vy, 1e-4 * t.w)).collect();
+        for loads in [&loads[..], &loads[..3]] {
+            let [a, b] = [&wanted, &found].map(|surface| surface.margins(loads, 0.5, 3.0).unwrap());
+            for (a, b) in a.iter().zip(b) {
+                assert!((a.factor / b.factor - 1.0).abs() < 1e-9, "{rule:?}: {a:?} {b:?}");
+                assert!((a.twist.vx - b.twist.vx).abs() < 1e-5 && (a.twist.w - b.twist.w).abs() < 1e-3, "{a:?} {b:?}");
+            }
+        }
+    }
+}
+
+/// `-sum s w v/|v|` over all parts of the cells, from [`Patch::parts`] alone.
+#[test]
+fn the_surface_of_several_patches_is_the_sum_of_theirs() {
+    for (k, patch) in compounds().iter().enumerate() {
+        for i in 0..20 {
+            let draw = Draw::new(73, i);
+            let v = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
+            let twist = Twist::new(v[0], v[1], 40.0 * v[2]);
+            for (rule, n, limit) in [(Rule::Points, 1, 1e-12), (Rule::Cells, 40, 2e-4)] {
+                let mut sum = Wrench::default();
+                for part in patch.parts() {
+                    let (at, grid) = (part.at(), part.grid());
+                    let (sin, cos) = at.theta.sin_cos();
+                    for ([x, y], cell) in grid.centres().zip(part.cells()) {
+                        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                            let inside = |k: usize| (k as f64 + 0.5) / n as f64 - 0.5;
+                            let (x, y) = (x + inside(i) * grid.dx, y + inside(j) * grid.dy);
+                            let [x, y] = [at.x + cos * x - sin * y, at.y + sin * x + cos * y];
+                            let [vx, vy] = twist.velocity([x, y]);
+                            let share = patch.weights()[cell] * patch.friction_factor(cell) / (n * n) as f64;
+                            let [fx, fy] = [vx, vy].map(|v| -share * v / vx.hypot(vy));
+                            sum = sum + Wrench::new(fx, fy, x * fy - y * fx);
+                        }
+                    }
+                }
+                let found = Surface::new(patch, rule).wrench_at_origin(twist, 0.5, 4.0);
+                let wanted = sum * 2.0;
+                let far = [found.fx - wanted.fx, found.fy - wanted.fy, 30.0 * (found.tau - wanted.tau)];
+                assert!(far.iter().all(|f| f.abs() < limit), "{k} {rule:?} {twist:?}: {found:?} {wanted:?}");
+            }
+        }
+    }
+}
+
+/// Margins of several patches are on their surface: no twist has less power. Tables are the same on every
+/// way to make them, also with axes of friction.
+#[test]
+fn margins_and_tables_of_several_patches_are_those_of_their_surface() {
+    let gpu = Gpu::new(Choice::Any).unwrap();
+    for (k, patch) in compounds().iter().enumerate() {
+        let axes = FrictionAxes::new(0.4, 0.6).unwrap();
+        for (rule, patch) in [(Rule::Cells, patch.clone()), (Rule::Points, patch.clone().with_friction_axes(axes))] {
+            let surface = Surface::new(&patch, rule);
+            let twist = |i: u64| {
+                let draw = Draw::new(74, i);
+                let [x, y, w] = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
+                Twist::new(x, y, 20.0 * w)
+            };
+            let power = |t: Twist| -surface.wrench(t, 0.5, 4.0).power(t);
+            let loads: Vec<Wrench> = (0..20).map(twist).map(|t| Wrench::new(t.vx, t.vy, 2e-3 * t.w)).collect();
+            for (load, margin) in loads.iter().zip(surface.margins(&loads, 0.5, 4.0).unwrap()) {
+                let on_surface = margin.factor * load.power(margin.twist) / power(margin.twist);
+                assert!((on_surface - 1.0).abs() < 1e-9, "{k} {rule:?}: {on_surface}");
+                for i in 100..140 {
+                    let t = twist(i);
+                    assert!(margin.factor * load.power(t) <= power(t) * (1.0 + 1e-9), "{k} {rule:?}: {t:?}");
+                }
+            }
+            assert!(surface.margin_gradients(&loads[..1], ReferencePoint::Cop, 0.5, 4.0).is_err());
+            let table = Table::new(&patch, rule, 8).unwrap();
+            let patches = std::slice::from_ref(&patch);
+            let single = Table::single(&patch, rule, 8).unwrap();
+            for other in [single, gpu.tables(patches, rule, 8).unwrap().remove(0)] {
+                let far = |(a, b): (&[f64; 3], &[f64; 3])| (0..3).map(|c| (a[c] - b[c]).abs()).fold(0.0, f64::max);
+                let most = other.nodes().iter().zip(table.nodes()).map(far).fold(0.0, f64::max);
+                assert!(most < 2e-5, "{most}");
+            }
+            let found = gpu.coulomb(patches, rule, &[Twist::new(0.2, 0.1, 9.0)]).unwrap()[0][0];
+            let wanted = surface.coulomb(Twist::new(0.2, 0.1, 9.0));
+            assert!((found.fx - wanted.fx).abs() < 1e-5 && (found.fy - wanted.fy).abs() < 1e-5);
+            assert!(Basis::new(patch.grid(), rule, 8).unwrap().tables(patches).is_err());
+        }
+    }
+}
+
+/// What a compound patch refuses, and shares by equilibrium: a lever, a weight over one support, four
+/// supports of a table with equal shares, and a weight outside.
+#[test]
+fn shares_of_supports_are_those_of_equilibrium() {
+    let foot = Patch::from_pressure(Grid::new(1, 1, 0.01, 0.01).unwrap(), &[1.0]).unwrap();
+    let feet = |at: &[[f64; 2]]| -> Vec<Placed> {
+        let placed =
+            |[x, y]: &[f64; 2]| Placed { patch: foot.clone(), at: Pose::new(*x, *y, 0.0), force: 1.0, friction: 1.0 };
+        at.iter().map(placed).collect()
+    };
+    let shares = |at: &[[f64; 2]], weight| Patch::shares_by_equilibrium(&feet(at), weight).unwrap();
+    let close = |found: &[f64], wanted: &[f64]| {
+        assert_eq!(found.len(), wanted.len());
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?} {wanted:?}");
+    };
+    close(&shares(&[[-0.1, 0.0], [0.3, 0.0]], [0.0; 2]), &[0.75, 0.25]);
+    let three = [[0.0, 0.0], [0.4, 0.0], [0.0, 0.2]];
+    close(&shares(&three, [0.1, 0.05]), &[0.5, 0.25, 0.25]);
+    close(&shares(&three, [0.4, 0.0]), &[0.0, 1.0, 0.0]);
+    let four = [[-0.2, -0.1], [0.2, -0.1], [0.2, 0.1], [-0.2, 0.1]];
+    close(&shares(&four, [0.0; 2]), &[0.25; 4]);
+    // Of least norm: each is a plane over the place of the support.
+    close(&shares(&four, [0.1, 0.0]), &[0.125, 0.375, 0.375, 0.125]);
+    close(&shares(&[[0.1, 0.1]], [0.1, 0.1]), &[1.0]);
+    for (at, weight) in [(&three[..], [0.3, 0.3]), (&three[..2], [0.2, 0.01]), (&three[..1], [0.01, 0.0])] {
+        let error = Patch::shares_by_equilibrium(&feet(at), weight).unwrap_err().to_string();
+        assert!(error.starts_with("patches.share = equilibrium: expected a weight over the patches"), "{error}");
+    }
+    let refused = |patches: &[Placed], field: &str| {
+        let error = Patch::compound(patches).unwrap_err().to_string();
+        assert!(error.starts_with(field), "{error}");
+    };
+    refused(&[], "patches = 0 patches: expected 1 to 16");
+    refused(&feet(&[[0.0; 2]; 17]), "patches = 17 patches");
+    let with = |change: fn(&mut Placed)| {
+        let mut two = feet(&[[0.0; 2], [0.1, 0.0]]);
+        change(&mut two[1]);
+        two
+    };
+    refused(&with(|p| p.force = -1.0), "patches.1.share = -1");
+    refused(&with(|p| p.force = f64::NAN), "patches.1.share = NaN");
+    refused(&with(|p| p.at.x = f64::INFINITY), "patches.1.at.0");
+    refused(&with(|p| p.friction = 0.0), "patches.1.friction = 0");
+    refused(&with(|p| p.patch = p.patch.clone().with_frames()), "patches.1.patch");
+    let mut none = feet(&[[0.0; 2]]);
+    none[0].force = 0.0;
+    refused(&none, "patches.share = 0");
+    let compound = Patch::compound(&feet(&three)).unwrap();
+    refused(&[Placed { patch: compound.clone(), ..none[0].clone() }], "patches.0.patch");
+    assert!(compound.scaled(2.0, 3.0).is_err() && compound.scaled(2.0, 2.0).is_ok());
+    assert!((compound.scaled(2.0, 2.0).unwrap().radius() - 2.0 * compound.radius()).abs() < 1e-15);
 }

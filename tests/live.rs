@@ -14,9 +14,9 @@ use bristle::engine::{Engine, Plan, Reason, Stepping};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Table};
-use bristle::patch::{FrictionAxes, Grid, Patch, Shape};
+use bristle::patch::{FrictionAxes, Grid, Patch, Placed, Shape};
 use bristle::schedule::{Signal, Sine};
-use bristle::{Cpu, DEFAULT_STEP, MovingSurface, Twist};
+use bristle::{Cpu, DEFAULT_STEP, MovingSurface, Pose, Twist};
 use common::{engines, in_hand, on_table, prescribed, rollout, shape};
 
 /// One call of a controller [s]: a power of two, so that its multiples are exact.
@@ -423,6 +423,33 @@ fn another_map_takes_the_place_of_one_that_is_not_shared() {
             alone.advance(CALL).unwrap();
             assert_eq!(bits(&mut batch), bits(&mut alone), "{name}");
         }
+    }
+}
+
+/// A contact whose patches are in other places takes the place of one, and its neighbour keeps its own.
+#[test]
+fn patches_in_other_places_take_the_place_of_a_contact() {
+    // The maps have the same memory in all of them.
+    let patch = Patch::clone(&contacts()[0].patch);
+    let with = |apart: f64| {
+        let mut contact = contacts().swap_remove(0);
+        let at = |x: f64| Placed { patch: patch.clone(), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+        contact.patch = Patch::compound(&[at(-apart), at(apart)]).unwrap().into();
+        contact
+    };
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(vec![with(0.01), with(0.02)], Stepping::default()).unwrap();
+        batch.advance(CALL).unwrap();
+        let before = bits(&mut batch);
+        batch.replace(&[0], &[with(0.03)]).unwrap();
+        assert_eq!(bits(&mut batch)[1..], before[1..], "{name}");
+        let mut alone = engine.batch(vec![with(0.03)], Stepping::default()).unwrap();
+        for _ in 0..3 {
+            batch.advance(CALL).unwrap();
+            alone.advance(CALL).unwrap();
+            assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
+        }
+        assert_ne!(bits(&mut batch)[0], bits(&mut batch)[1], "{name}");
     }
 }
 

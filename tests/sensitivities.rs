@@ -7,10 +7,10 @@ use std::sync::Arc;
 use bristle::body::{Body, Frame, FreeBody, TwistPoint};
 use bristle::contact::{Bristles, Contact, Form, Initial, Inputs, Model};
 use bristle::friction::{Friction, Law};
-use bristle::patch::{FrictionAxes, Grid, Patch};
+use bristle::patch::{FrictionAxes, Grid, Patch, Placed};
 use bristle::point::{PointElement, PointLaw, PointModel};
 use bristle::schedule::{Signal, Sine};
-use bristle::{Cpu, Plan, Rule, Sensitivity, Table, Trajectories, Twist};
+use bristle::{Cpu, Plan, Pose, Rule, Sensitivity, Table, Trajectories, Twist};
 
 /// Knots of the loads [s].
 const KNOTS: [f64; 4] = [0.0, 0.008, 0.016, 0.03];
@@ -75,6 +75,17 @@ impl Case {
             // Friction by direction.
             let axes = FrictionAxes::new(draw.between(0.3, 2.0), draw.between(0.0, 3.0)).unwrap();
             patch = Arc::new(Patch::clone(&patch).with_friction_axes(axes));
+        }
+        if k / 4 % 5 == 0 && k / 20 % 2 == 1 {
+            // Two patches, apart and turned.
+            let placed = |x: f64, theta: f64, force: f64| Placed {
+                patch: Patch::clone(&patch),
+                at: Pose::new(x, 0.3 * x, theta),
+                force,
+                friction: 1.0,
+            };
+            let two = [placed(-0.01, 0.4, 1.0), placed(0.02, -1.0, draw.between(0.5, 2.0))];
+            patch = Arc::new(Patch::compound(&two).unwrap());
         }
         let model = match k / 4 % 5 {
             0 | 1 => Model::Distributed,
@@ -566,7 +577,18 @@ fn a_mirrored_contact_has_mirrored_derivatives() {
         let contact = &mut mirrored.contact;
         let grid = *contact.patch.grid();
         let rows = |of: &[f64]| of.chunks(grid.nx).rev().flatten().copied().collect::<Vec<f64>>();
-        let mut patch = Patch::from_pressure(grid, &rows(contact.patch.weights())).unwrap();
+        let upside_down = |patch: &Patch| {
+            let grid = *patch.grid();
+            let rows: Vec<f64> = patch.weights().chunks(grid.nx).rev().flatten().copied().collect();
+            Patch::from_pressure(grid, &rows).unwrap()
+        };
+        let placed = |(k, part): (usize, &bristle::patch::Part)| {
+            let (force, Some(own)) = contact.patch.part(k) else { panic!("every part has a share") };
+            let Pose { x, y, theta } = part.at();
+            Placed { patch: upside_down(&own), at: Pose::new(x, -y, -theta), force, friction: 1.0 }
+        };
+        let parts: Vec<Placed> = contact.patch.parts().iter().enumerate().map(placed).collect();
+        let mut patch = if parts.is_empty() { upside_down(&contact.patch) } else { Patch::compound(&parts).unwrap() };
         if let Some(factors) = contact.patch.friction_map() {
             patch = patch.with_friction_map(&rows(factors)).unwrap();
         }

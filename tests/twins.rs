@@ -7,14 +7,15 @@ mod common;
 use std::sync::{Arc, OnceLock};
 
 use bristle::body::{Body, Frame};
-use bristle::contact::{Contact, Form, Model};
+use bristle::contact::{Bristles, Contact, Form, Model};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu, Layout, Storage};
 use bristle::limit_surface::{Rule, Table};
-use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch, Shape};
+use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch, Placed, Shape};
+use bristle::planar::Pose;
 use bristle::schedule::{Signal, Sine};
 
 use common::{
@@ -118,10 +119,40 @@ fn one_step_with_axes_of_friction_is_the_same_on_the_gpu_and_wrong_places_are_ca
     }
 }
 
+/// Two patches in place of each, the other one turned and apart.
+fn with_several_patches() -> Vec<Contact> {
+    let mut contacts = of_one_pipeline(2.0);
+    for (k, contact) in contacts.iter_mut().enumerate() {
+        let placed = |x: f64, theta: f64, force: f64| {
+            let at = Pose::new(x, 0.3 * x, theta);
+            Placed { patch: Patch::clone(&contact.patch), at, force, friction: 1.0 }
+        };
+        let two = [placed(0.0, 0.0, 1.0), placed(0.01 + 0.002 * (k % 4) as f64, k as f64, 0.7)];
+        if contact.patch.changes() || contact.patch.takes_frames() {
+            continue;
+        }
+        contact.patch = Arc::new(Patch::compound(&two).unwrap());
+        if let Bristles::States(states) = &mut contact.initial.bristles {
+            states.extend_from_within(..);
+        }
+    }
+    contacts.retain(|contact| !contact.patch.parts().is_empty());
+    assert!(contacts.len() > 10, "{}", contacts.len());
+    contacts
+}
+
+#[test]
+fn one_step_of_several_patches_is_the_same_on_the_gpu() {
+    let contacts = with_several_patches();
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
+}
+
 #[test]
 fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
     let mut contacts = states();
     contacts.extend(with_friction_maps());
+    contacts.extend(with_several_patches());
     contacts.extend(with_axes_of_friction());
     let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan(0.02, STEP, 5e-3)));
     for k in 0..contacts.len() {

@@ -104,11 +104,11 @@ impl Contact {
     /// `zeta = f g(|v|) v/|v|` in every cell, `docs/model.md` (12). A cell that is at rest up to rounding has
     /// an unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
-        let (twist, grid) = (self.first_twist(), self.patch.grid());
-        let [x, y] = grid.centre(0, 0);
-        let rest = AT_REST * (twist.vx.hypot(twist.vy) + twist.w.abs() * x.hypot(y));
+        let twist = self.first_twist();
+        let reach = active.iter().map(|i| self.patch.place(*i)).fold(0.0, |most: f64, [x, y]| most.max(x.hypot(y)));
+        let rest = AT_REST * (twist.vx.hypot(twist.vy) + twist.w.abs() * reach);
         let steady = |i: &usize| {
-            let v = self.patch.bristle_twist(twist.at(grid.centre(i % grid.nx, i / grid.nx)));
+            let v = self.patch.bristle_twist(twist.at(self.patch.place(*i)));
             let speed = v.vx.hypot(v.vy);
             let factor = self.patch.friction_factor(*i);
             let share = if speed > rest { factor * self.first_stribeck(speed) / speed } else { 0.0 };

@@ -302,7 +302,7 @@ impl Group {
         }
         let first = self.inputs.first_cells[i];
         let is_own = || self.inputs.first_cells.iter().filter(|other| **other == first).count() == 1;
-        let is_same = old.map() == new.map() && old.friction_map() == new.friction_map();
+        let is_same = old.map() == new.map() && old.friction_map() == new.friction_map() && old.has_parts_of(new);
         is_same || is_own()
     }
 

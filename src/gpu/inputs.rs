@@ -18,7 +18,7 @@ use super::patch_state::{PatchState, TableStore, make_tables};
 use crate::contact::{Bristles, Contact, RemapTransfer};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
-use crate::patch::{Grid, Patch};
+use crate::patch::Patch;
 use crate::pool;
 use crate::schedule::{Interval, MapKey, Term, slot};
 
@@ -106,10 +106,8 @@ pub(super) fn cells_of(
     patch: &Patch,
     weights: &[f64],
 ) -> impl Iterator<Item = layout::MapCell> {
-    let grid = *patch.grid();
-    let unit = Grid { dx: 1.0, dy: 1.0, ..grid };
     contact.active.iter().map(move |&i| {
-        let [x, y] = unit.centre(i % grid.nx, i / grid.nx);
+        let [x, y] = patch.place_in_cells(i);
         layout::MapCell { x: x as f32, y: y as f32, w: weights[i] as f32, f: patch.friction_factor(i) as f32 }
     })
 }

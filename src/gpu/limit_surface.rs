@@ -56,7 +56,7 @@ impl Surfaces<'_> {
             let value = format!("{:?}", t.to_array());
             return Err(ParameterError::new("twist", value, "finite numbers [m/s, m/s, rad/s]").into());
         }
-        if patches.iter().any(|patch| patch.friction_axes().is_some()) {
+        if patches.iter().any(|patch| patch.friction_axes().is_some() || patch.is_irregular()) {
             // Every patch has twists of its own, which a dispatch shares.
             let found = Surface::batch(patches, rule).iter().map(|surface| surface.coulombs(twists)).collect();
             return Ok(found);
@@ -81,7 +81,7 @@ impl Surfaces<'_> {
             return Err(ParameterError::new("n_ls", n_ls, format!("1 to {MAX_N_LS}")).into());
         }
         let patches = &*isotropic_in_pressure(patches);
-        if patches.iter().any(Patch::is_oblique) {
+        if patches.iter().any(Patch::is_irregular) {
             return Ok(Table::batch_single(patches, rule, n_ls)?);
         }
         let spin = [Motion { v: [0.0, 0.0, 1.0] }];

@@ -58,6 +58,10 @@ impl<'a> Cells<'a> {
             let accepted = "none: there are no derivatives of patches with friction by direction";
             return Err(ParameterError::new("friction.mu", "given", accepted));
         }
+        if !surface.patch().parts().is_empty() {
+            let accepted = "none: there are no derivatives of several patches";
+            return Err(ParameterError::new("patches", "given", accepted));
+        }
         Ok(Self { surface, cells: OneCell::new(surface.patch().grid(), surface.rule()) })
     }
 

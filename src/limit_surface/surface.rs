@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::compound::Parts;
 use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotations, Rule, SMALLEST_TERM};
 use crate::number::real::LANES;
 use crate::patch::{FrictionAxes, Grid, Patch};
@@ -47,6 +48,8 @@ pub struct Surface {
     mesh: Mesh,
     pub(super) cells: Option<Cells>,
     bilinear: Option<Bilinear>,
+    /// The surfaces of the patches of a compound patch, of which this one is the sum.
+    pub(super) parts: Option<Parts>,
 }
 
 impl Surface {
@@ -67,7 +70,10 @@ impl Surface {
         let unit = frame.unit;
         let is_oblique = patch.is_oblique();
         let rule = if is_oblique && rule == Rule::Bilinear { Rule::Cells } else { rule };
-        let is_fine = is_oblique && rule == Rule::Cells;
+        let is_irregular = patch.is_irregular();
+        let is_fine = is_irregular && rule != Rule::Points;
+        // By axes of friction the patches of a compound one are sheared, each another way.
+        let has_parts = is_fine && !is_oblique;
         let mut surface = Self {
             rule,
             patch: told,
@@ -78,8 +84,10 @@ impl Surface {
             unit,
             points: if is_fine { frame.finest_points(patch) } else { frame.points(patch) },
             mesh: Mesh::new(frame.columns(patch), frame.rows(patch), patch.weights()),
-            cells: (rule == Rule::Cells && !is_oblique).then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
-            bilinear: (rule == Rule::Bilinear).then(|| Bilinear::new(patch, frame)),
+            cells: (rule == Rule::Cells && !is_irregular)
+                .then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
+            bilinear: (rule == Rule::Bilinear && !is_irregular).then(|| Bilinear::new(patch, frame)),
+            parts: has_parts.then(|| Parts::new(patch, rule)),
         };
         if rule != Rule::Points {
             let radius = -surface.isotropic_coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
@@ -115,6 +123,9 @@ impl Surface {
         let scale = scaled.iter().fold(0.0, |m: f64, c| m.max(c.abs()));
         if scale == 0.0 {
             return Wrench::default();
+        }
+        if let Some(parts) = &self.parts {
+            return parts.coulomb(twist);
         }
         // Lengths in `unit`, speeds of order one.
         let local = [scaled[0] / scale, scaled[1] / scale, scaled[2] / scale / span];
@@ -218,7 +229,7 @@ impl Rotations for Surface {
     }
 
     fn multipole(&self, closest: f64) -> Option<(Multipole, f64)> {
-        if self.isotropic.is_oblique() {
+        if self.isotropic.is_irregular() {
             return None;
         }
         let Grid { dx, dy, .. } = *self.isotropic.grid();
@@ -227,14 +238,17 @@ impl Rotations for Surface {
     }
 
     fn rotations(&self, centres: &[[f64; 2]]) -> Vec<[f64; 3]> {
+        if let Some(parts) = &self.parts {
+            return parts.rotations(centres);
+        }
         let mut out = vec![[0.0; 3]; centres.len()];
         let centres: Vec<[f64; 2]> = centres.iter().map(|c| [c[0] / self.unit, c[1] / self.unit]).collect();
         let one_by_one = |k: usize, out: &mut [[f64; 3]]| {
             let (c, twist) = (centres[k], [centres[k][1], -centres[k][0], 1.0]);
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
-                // Oblique cells are not in columns and rows.
-                None if self.isotropic.is_oblique() => self.points.wrench(twist),
+                // Its cells are not in columns and rows.
+                None if self.isotropic.is_irregular() => self.points.wrench(twist),
                 // With the centre of rotation next to that of a cell, the cell may count as at rest, which
                 // sums over a mesh do not check.
                 None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),

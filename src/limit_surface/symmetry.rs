@@ -35,7 +35,7 @@ impl Symmetry {
     /// The exact symmetries of `patch` about the middle of its cells with pressure. By the `bilinear` rule,
     /// which depends on where the grid ends, they are those of the grid, too.
     pub fn of(patch: &Patch, rule: Rule) -> Self {
-        if patch.is_oblique() {
+        if patch.is_irregular() {
             return Self::default();
         }
         let Grid { nx, ny, dx, dy } = *patch.grid();

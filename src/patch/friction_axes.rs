@@ -157,17 +157,17 @@ impl Patch {
     pub(crate) fn isotropic(&self) -> Cow<'_, Self> {
         let Some(axes) = self.axes else { return Cow::Borrowed(self) };
         let weights = Arc::clone(&self.weights);
-        let patch = if axes.are_of_grid() {
+        let patch = if axes.are_of_grid() && self.compound.is_none() {
             let [dx, dy] = axes.isotropic_place([self.grid.dx, self.grid.dy]);
             Self::from_weights(Grid { dx, dy, ..self.grid }, weights)
         } else {
-            Self::with_cells_at(self.grid, Some(axes.cofactors()), weights)
+            Self::with_cells_at(self.grid, self.compound.clone(), Some(axes.cofactors()), weights)
         };
         Cow::Owned(Self { takes_frames: self.takes_frames, friction: self.friction.clone(), ..patch })
     }
 
-    /// Whether the cells are parallelograms, not rectangles: an isotropic patch of one whose axes of friction
-    /// are not those of its grid.
+    /// Whether all places are multiplied by a matrix: those of the isotropic patch of one that is compound, or
+    /// whose axes of friction are not those of its grid.
     pub(crate) const fn is_oblique(&self) -> bool {
         self.oblique.is_some()
     }
@@ -185,7 +185,7 @@ impl Patch {
 
     /// Centre \[m\] of cell `i`.
     pub(crate) fn place(&self, i: usize) -> [f64; 2] {
-        self.on_cells(self.grid.centre(i % self.grid.nx, i / self.grid.nx))
+        self.on_cells(self.centre_of(i))
     }
 }
 

@@ -84,7 +84,7 @@ impl Patch {
         let Some(factors) = self.friction_map() else { return self.clone() };
         let mean = self.mean_friction();
         let weights = self.weights.iter().zip(factors).map(|(w, f)| w * f / mean).collect();
-        Self { axes: self.axes, ..Self::with_cells_at(self.grid, self.oblique, weights) }
+        Self { axes: self.axes, ..Self::with_cells_at(self.grid, self.compound.clone(), self.oblique, weights) }
     }
 }
 

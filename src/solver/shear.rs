@@ -6,6 +6,7 @@ use super::friction::{Consts, motion};
 use super::laws::with_law;
 use crate::contact::Contact;
 use crate::patch::Patch;
+use crate::plan::SLIP_SPEED;
 use crate::planar::{Pose, Twist, Wrench};
 
 /// Friction in a cell.
@@ -16,6 +17,21 @@ pub struct Shear {
     /// How near the bristle is to its limit: its length over that at the present speed [-], 1 in steady
     /// sliding. Above `s_ba` it counts as near.
     pub nearness: f64,
+    /// Whether it slips faster than [`SLIP_SPEED`].
+    pub slips: bool,
+}
+
+/// Friction of one of several patches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OfPart {
+    /// Friction on the body at the origin of the patch [N, N, N m], in the axes of the compound patch.
+    pub wrench: Wrench,
+    /// Its normal force \[N\].
+    pub normal_force: f64,
+    /// The share of it on bristles that slip [-].
+    pub slip: f64,
+    /// The share of it on bristles near their limit [-].
+    pub near_limit: f64,
 }
 
 /// The motion of a contact in a sample.
@@ -47,15 +63,45 @@ pub fn shear<'a>(
     let u = contact.slip_twist(pose, 0.0, twist, surface);
     let [mu_c, mu_s] = contact.coefficients_at(time);
     let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
-    let grid = patch.grid();
     cells.map(move |(i, [zx, zy])| {
-        let Twist { vx, vy, .. } = patch.bristle_twist(u.at(grid.centre(i % grid.nx, i / grid.nx)));
+        let Twist { vx, vy, .. } = patch.bristle_twist(u.at(patch.place(i)));
         let m = motion(&k, vx, vy);
         let g = patch.friction_factor(i) * mu_d.mul_add(m.bell, mu_c);
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
         let share = -f_n * patch.weights()[i];
         let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
         let force = patch.patch_wrench(Wrench::new(along(zx, vx), along(zy, vy), 0.0));
-        (i, Shear { force: [force.fx, force.fy], nearness: zx.hypot(zy) / g })
+        let length = zx.hypot(zy);
+        let slips = SLIP_SPEED < decay * length;
+        (i, Shear { force: [force.fx, force.fy], nearness: length / g, slips })
     })
+}
+
+/// Friction of each of the [`Patch::parts`] of a compound patch: the sums of [`shear`] over their cells.
+pub fn of_parts(
+    contact: &Contact,
+    patch: &Patch,
+    moment: Moment,
+    cells: impl Iterator<Item = (usize, [f64; 2])>,
+) -> Vec<OfPart> {
+    let mut sums = vec![OfPart::default(); patch.parts().len()];
+    let mut k = 0;
+    for (i, Shear { force: [fx, fy], nearness, slips }) in shear(contact, patch, moment, cells) {
+        while i >= patch.parts()[k].cells().end {
+            k += 1;
+        }
+        let (part, sum, [x, y]) = (&patch.parts()[k], &mut sums[k], patch.place(i));
+        let (x, y, w) = (x - part.at().x, y - part.at().y, patch.weights()[i]);
+        sum.wrench = sum.wrench + Wrench::new(fx, fy, x * fy - y * fx);
+        sum.slip += if slips { w } else { 0.0 };
+        sum.near_limit += if nearness > contact.friction.s_ba { w } else { 0.0 };
+    }
+    for (k, sum) in sums.iter_mut().enumerate() {
+        let share: f64 = patch.weights()[patch.parts()[k].cells()].iter().sum();
+        sum.normal_force = share * moment.f_n;
+        // A patch without pressure has no bristle that could slip.
+        let all = share.max(f64::MIN_POSITIVE);
+        (sum.slip, sum.near_limit) = ((sum.slip / all).min(1.0), (sum.near_limit / all).min(1.0));
+    }
+    sums
 }

@@ -5,7 +5,7 @@ use crate::contact::{Form, Model};
 use crate::fixtures::{disc, held};
 use crate::gpu::limit_surface::SurfacePipelines;
 use crate::gpu::{Choice, Gpu};
-use crate::patch::{Exponent, Hertz};
+use crate::patch::{Exponent, Grid, Hertz};
 use crate::schedule::{Signal, Sine};
 
 /// Samples after the first.

@@ -164,7 +164,7 @@ impl Basis {
     /// A patch on a grid of another shape.
     pub fn tables(&self, patches: &[Patch]) -> Result<Vec<Table>, ParameterError> {
         let patches = &*isotropic_in_pressure(patches);
-        if let Some(k) = patches.iter().position(|p| p.is_oblique() || !self.serves(p.grid())) {
+        if let Some(k) = patches.iter().position(|p| p.is_irregular() || !self.serves(p.grid())) {
             let of = |g: &Grid| format!("{} x {} cells of {} x {} m", g.nx, g.ny, g.dx, g.dy);
             let accepted = format!("{}, or all of them scaled", of(&self.grid));
             return Err(ParameterError::new(format!("patches[{k}].grid"), of(patches[k].grid()), accepted));

@@ -15,6 +15,7 @@ use crate::limit_surface::surface::Surface;
 use crate::number::block::{Block, blocks};
 use crate::number::real::LANES;
 use crate::number::simd::copies;
+use crate::planar::Twist;
 
 /// Largest number of sums over the cells for one load. On a map of 21 x 21 random pressures nearly all loads
 /// take two or three.
@@ -114,7 +115,14 @@ fn supports(surface: &Surface, directions: &[Vector3<f64>]) -> Vec<Support> {
             continue;
         }
         let (of_points, derivative) = surface.points.wrench_and_derivative(twist);
-        let exact = surface.cells.as_ref().map(|cells| cells.wrench(twist, &surface.points));
+        let exact = match (&surface.parts, &surface.cells) {
+            (Some(_), _) => {
+                let [fx, fy, tau] = surface.isotropic_coulomb(Twist::new(v.x, v.y, v.z / surface.radius())).to_array();
+                Some([fx, fy, tau / surface.unit])
+            }
+            (None, Some(cells)) => Some(cells.wrench(twist, &surface.points)),
+            (None, None) => None,
+        };
         let [fx, fy, tau] = exact.unwrap_or(of_points);
         let load = Vector3::new(-fx, -fy, -tau / rho);
         out.push(Support { v: *v, load, derivative: in_radii(derivative, rho) });

@@ -66,17 +66,16 @@ impl Frame {
 
     /// Five by five Gauss points of each of `n` x `n` parts of the cells that carry pressure.
     fn gauss_points(&self, patch: &Patch, n: usize) -> Points {
-        let Grid { dx, dy, .. } = *patch.grid();
         let parts = (0..n).map(|i| (2 * i + 1) as f64 / n as f64 - 1.0);
         let on_side: Vec<(f64, f64)> =
             parts.flat_map(|m| GAUSS.map(|(s, share)| (m + s / n as f64, share / n as f64))).collect();
         let mut points = Vec::with_capacity(patch.cells().len() * on_side.len() * on_side.len());
-        for cell in patch.cells() {
+        for (i, w) in patch.weights().iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            let ([x, y], [[ax, ay], [bx, by]]) = (patch.place(i), patch.half_sides(i));
             for (s, share_x) in &on_side {
                 for (t, share_y) in &on_side {
-                    let [along, up] = patch.on_cells([0.5 * s * dx, 0.5 * t * dy]);
-                    let [x, y] = self.place([cell.x + along, cell.y + up]);
-                    points.push([x, y, cell.w * share_x * share_y]);
+                    let [x, y] = self.place([x + s * ax + t * bx, y + s * ay + t * by]);
+                    points.push([x, y, w * share_x * share_y]);
                 }
             }
         }

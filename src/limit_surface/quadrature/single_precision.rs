@@ -59,7 +59,7 @@ impl<'a> SinglePrecision<'a> {
     /// The surface of `patch` by `rule`. None where double precision is as fast, or where single precision is
     /// not exact enough.
     pub fn new(patch: &'a Patch, rule: Rule) -> Option<Self> {
-        if patch.is_oblique() {
+        if patch.is_irregular() {
             return None;
         }
         let (grid, frame) = (patch.grid(), Frame::new(patch));

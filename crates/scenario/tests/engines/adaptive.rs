@@ -7,7 +7,7 @@ use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::moving_surface::MovingSurface;
-use bristle::patch::{FrictionAxes, Patch, Shape};
+use bristle::patch::{FrictionAxes, Patch, Placed, Shape};
 use bristle::planar::Pose;
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
@@ -157,6 +157,19 @@ fn contacts_with_axes_of_friction_follow_their_path_of_tiny_steps() {
     let errors = errors_on_moving_surfaces(24, |patch, between| {
         let (across, angle) = (between("across", 0.2, 2.0), between("axis", 0.0, 3.2));
         patch.with_friction_axes(FrictionAxes::new(across, angle).unwrap())
+    });
+    assert!(errors[17] < 1.0 && errors[23] < 5.0, "errors over the tolerance times the duration: {errors:?}");
+}
+
+/// The same of two patches on a body, apart and turned, with shares and friction of their own.
+#[test]
+fn contacts_with_several_patches_follow_their_path_of_tiny_steps() {
+    let errors = errors_on_moving_surfaces(24, |patch, between| {
+        let placed = |side: f64, friction: f64| {
+            let at = Pose::new(side * between("apart", 0.005, 0.03), 0.0, side * between("turned", 0.0, 1.5));
+            Placed { patch: patch.clone(), at, force: 1.0 + side * between("more", 0.0, 0.5), friction }
+        };
+        Patch::compound(&[placed(-1.0, 1.0), placed(1.0, between("friction", 0.4, 1.5))]).unwrap()
     });
     assert!(errors[17] < 1.0 && errors[23] < 5.0, "errors over the tolerance times the duration: {errors:?}");
 }

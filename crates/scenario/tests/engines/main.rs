@@ -13,6 +13,7 @@ mod grip;
 mod leave;
 mod physics;
 mod regions;
+mod several;
 mod slip;
 mod steady;
 mod surface;
@@ -135,6 +136,9 @@ macro_rules! suite {
                 axes::what_is_turned_with_its_axes_has_a_turned_wrench,
                 axes::a_body_moves_across_a_belt_that_holds_along,
                 axes::a_body_holds_inside_the_limit_surface_of_its_axes,
+                several::steady_sliding_sums_the_friction_of_the_patches,
+                several::a_patch_in_parts_moves_as_the_whole,
+                several::a_stool_holds_inside_the_limit_surface_of_its_feet,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
