@@ -9,15 +9,15 @@ use bristle::contact::{Contact, Initial, Inputs, Model};
 use bristle::engine::Plan;
 use bristle::friction::{Friction, Law};
 use bristle::limit_surface::{Rule, Surface};
-use bristle::patch::{Grid, Patch};
-use bristle::planar::Wrench;
+use bristle::patch::{Grid, Patch, Placed};
+use bristle::planar::{Pose, Wrench};
 use bristle::schedule::Signal;
 use bristle_rigid::world::{Method, Pair, State, World, WorldBody, WorldShape, Worlds};
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
-/// The cells that are the feet, of a grid of 5 x 6 cells that are 20 mm wide.
-const FEET: [[usize; 2]; 3] = [[0, 1], [4, 0], [2, 5]];
+/// Where the feet are [m].
+const FEET: [[f64; 2]; 3] = [[-0.04, -0.03], [0.04, -0.05], [0.0, 0.05]];
 const MASS: f64 = 0.3;
 const WEIGHT: f64 = MASS * 9.81;
 const MU: f64 = 0.5;
@@ -82,16 +82,15 @@ pub(super) fn item(context: &Context<'_>) -> Result<Item, Error> {
 }
 
 fn patch() -> Result<Arc<Patch>, Error> {
-    let grid = Grid::new(5, 6, 0.1, 0.12)?;
-    let mut pressure = vec![0.0; grid.len()];
-    FEET.iter().for_each(|[ix, iy]| pressure[iy * grid.nx + ix] = 1.0);
-    Ok(Arc::new(Patch::from_pressure(grid, &pressure)?))
+    let foot = Patch::from_pressure(Grid::new(1, 1, 0.02, 0.02)?, &[1.0])?;
+    let feet = FEET.map(|[x, y]| Placed { patch: foot.clone(), at: Pose::new(x, y, 0.0), force: 1.0, friction: 1.0 });
+    Ok(Arc::new(Patch::compound(&feet)?))
 }
 
 /// The least factors of these loads by which the contact problem lets the tripod move, by bisection.
 fn first_moved(directions: usize, patch: &Patch, loads: &[Wrench], near: &[f64]) -> Result<Vec<f64>, Error> {
-    let (grid, cop) = (patch.grid(), patch.cop());
-    let feet = FEET.map(|[ix, iy]| [grid.centre(ix, iy)[0] - cop[0], grid.centre(ix, iy)[1] - cop[1], 0.0]);
+    let cop = patch.cop();
+    let feet = FEET.map(|[x, y]| [x - cop[0], y - cop[1], 0.0]);
     let world = |load: &Wrench, factor: f64| {
         let mut world = World::new(directions);
         let table = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
