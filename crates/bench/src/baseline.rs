@@ -75,6 +75,10 @@ impl Engine for Baseline {
                 ParameterError::new("friction.mu", "given", "none: this engine has one friction in all directions");
             return Err(EngineError::Parameter { contact, error });
         }
+        if let Some(contact) = contacts.iter().position(|c| !c.patch.parts().is_empty()) {
+            let error = ParameterError::new("patches", "given", "none: this engine has one patch a contact");
+            return Err(EngineError::Parameter { contact, error });
+        }
         let frames = plan.samples.len();
         let mut out = Trajectories::unwritten(contacts.len(), &plan.samples)?;
         let runs: Vec<Run> = contacts.par_iter().map(|c| Run::of(c, plan, progress)).collect();

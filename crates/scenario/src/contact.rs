@@ -3,6 +3,7 @@
 use super::number::Number;
 use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
+use super::several::Several;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec};
@@ -21,7 +22,7 @@ use bristle::schedule::Signal;
 /// which is enough to check the contact and to know its parameters.
 pub(super) fn contact(
     spec: &Spec,
-    patches: &Patches,
+    (patches, several): (&Patches, Option<&Several>),
     tables: &Tables,
     surface: bool,
     d: &mut Sampler<'_>,
@@ -29,7 +30,10 @@ pub(super) fn contact(
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     let mut friction = friction(&spec.friction, &inputs, d);
-    let DrawnPatch { patch, update, force, friction: mean } = patches.draw(inputs.normal_force.value(0.0), d)?;
+    let DrawnPatch { patch, update, force, friction: mean } = match several {
+        Some(several) => several.draw(patches, Some(&body), d)?,
+        None => patches.draw(inputs.normal_force.value(0.0), d)?,
+    };
     // A reduced bristle has the mean of the friction map in its coefficients.
     (friction.mu_c, friction.mu_s) = (mean * friction.mu_c, mean * friction.mu_s);
     inputs.remap_every = update;

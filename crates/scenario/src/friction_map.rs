@@ -45,7 +45,7 @@ impl FrictionMapSpec {
 }
 
 /// A map that has been read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct FrictionMap(FileMap);
 
 impl FrictionMap {

@@ -23,6 +23,7 @@ mod patch_file;
 mod patches;
 mod sampler;
 mod sequence;
+mod several;
 mod shapes;
 mod signal;
 mod spec;
@@ -45,6 +46,7 @@ pub use overrides::change;
 pub use part::{part, without_part, wrong_part};
 pub use patch_file::{PatchSource, frames};
 pub use sequence::FramesSpec;
+pub use several::{PlacedSpec, SharesName};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
 pub use spec::{EngineChoice, Precision, RuleName, Spec};
 #[cfg(feature = "rigid")]
@@ -97,6 +99,7 @@ pub struct Scenario {
     spec: Spec,
     plan: Plan,
     patches: patches::Patches,
+    several: Option<several::Several>,
     tables: tables::Tables,
     /// A hash of the table of contacts.
     rows: u64,
@@ -213,19 +216,22 @@ impl Scenario {
         spec.without_patch();
         let patches = patches::Patches::prepare(&spec.patch, base)
             .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?;
-        let patches = match &spec.friction.map {
+        let wrong = |e: patch_failure::PatchFailure| ScenarioError::field(name, text, &e.field, e.message);
+        let map = spec.friction.map.as_ref().map(|map| map.load(base)).transpose().map_err(wrong)?;
+        let several = several::Several::prepare(&spec, map.as_ref(), axes, base).map_err(wrong)?;
+        // Of several patches friction by region and by direction is that of the whole.
+        let moves = spec.contact.model == spec::ModelName::Reduced && several.is_none();
+        let patches = match &map {
             None => patches,
-            Some(map) => map
-                .load(base)
-                .and_then(|map| patches.with_friction(map, spec.contact.model == spec::ModelName::Reduced))
-                .map_err(|e| ScenarioError::field(name, text, &e.field, e.message))?,
+            Some(map) => patches.with_friction(map, moves).map_err(wrong)?,
         };
-        let patches = patches.with_axes(axes);
+        let patches = if several.is_none() { patches.with_axes(axes) } else { patches };
         patches.check_over(&spec.patch, spec.duration).map_err(|e| at(&e))?;
         let (name, text) = (name.to_owned(), text.to_owned());
         let tables = tables::Tables::default();
         let rows = rows.map_or(0, |rows| rows.digest);
-        let mut scenario = Self { name, text, base: base.to_owned(), spec, plan, patches, tables, rows, first: None };
+        let base = base.to_owned();
+        let mut scenario = Self { name, text, base, spec, plan, patches, several, tables, rows, first: None };
         scenario.first = Some(scenario.draw(0)?);
         Ok(scenario)
     }
@@ -341,7 +347,8 @@ impl Scenario {
         numbers: bool,
     ) -> Result<Drawn, ScenarioError> {
         let mut drawer = sampler::Sampler::new(Draw::new(seed, k), given, numbers);
-        let made = contact::contact(&self.spec, &self.patches, &self.tables, surface, &mut drawer)
+        let patches = (&self.patches, self.several.as_ref());
+        let made = contact::contact(&self.spec, patches, &self.tables, surface, &mut drawer)
             .and_then(|contact| drawer.check().map(|()| contact));
         match made {
             Ok(contact) => Ok(Drawn { contact, parameters: drawer.parameters.unwrap_or_default() }),
@@ -395,7 +402,8 @@ impl Scenario {
 
     /// Digests of the maps and of the table that the scenario has read, by which a changed file is noticed.
     pub fn maps(&self) -> [u64; 2] {
-        [self.patches.digest(), self.rows]
+        let own = self.several.iter().flat_map(several::Several::own).map(patches::Patches::digest);
+        [own.fold(self.patches.digest(), |sum, own| sum.rotate_left(1) ^ own), self.rows]
     }
 
     /// The files that the scenario reads, each with the key that names it.

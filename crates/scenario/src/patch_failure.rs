@@ -26,6 +26,12 @@ impl PatchFailure {
         Err(Self { field: field.to_owned(), message: format!("{field}: {}", message.as_ref()) })
     }
 
+    /// The same of a patch in the table `table`.
+    pub fn within(self, table: &str) -> Self {
+        let message = self.message.replacen(&self.field, &format!("{table}.{}", self.field), 1);
+        Self { field: format!("{table}.{}", self.field), message }
+    }
+
     /// Says that readings below zero may count as zero, if some of `readings` are below it, and none is no
     /// number.
     pub fn below_zero(mut self, readings: &[f64]) -> Self {

@@ -9,6 +9,7 @@ use super::diagnostics::Document;
 use super::number::Number;
 use super::patches::Patches;
 use super::sampler::Sampler;
+use super::several::{PlacedSpec, Several};
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Clipped, Scenario, ScenarioError};
@@ -38,18 +39,19 @@ pub struct PatchSource {
     pub clipped: Option<Clipped>,
 }
 
-/// A file with a `[patch]` table.
+/// A file with a `[patch]` table, and several `[[patches]]` that have its map if there are some.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PatchFile {
     patch: PatchSpec,
+    patches: Option<Vec<PlacedSpec>>,
     mu: Option<f64>,
     f_n: Option<f64>,
 }
 
 impl PatchSource {
     /// The patch of contact 0 of a scenario, or of a file with a `[patch]` table of constants and, if wanted,
-    /// `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is what errors call the text.
+    /// several `[[patches]]`, `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is what errors call the text.
     ///
     /// ```
     /// use bristle_scenario::PatchSource;
@@ -79,7 +81,7 @@ impl PatchSource {
                 clipped: scenario.clipped(),
             });
         }
-        let PatchFile { patch, mu, f_n } = document.read()?;
+        let PatchFile { patch, patches: placed, mu, f_n } = document.read()?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
         for (field, value, range) in [("mu", mu, MU), ("f_n", f_n, LIMIT_FORCE)] {
             if let Some(v) = value {
@@ -89,12 +91,21 @@ impl PatchSource {
         if let Some((field, accepted)) = without_effect(&patch) {
             return Err(at(field, format!("{field}: expected {accepted}")));
         }
+        let several = placed.map(|placed| Several::of(&placed, &patch, None, base)).transpose();
+        let several = several.map_err(|e| at(&e.field, e.message))?;
+        if let Some(field) = several.as_ref().and_then(Several::drawn_key) {
+            return Err(at(&field, format!("{field}: expected {CONSTANT}")));
+        }
         let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
         if patch.frame.is_none() && !patches.frames().is_empty() {
             let accepted = "expected `frame`, for nothing is drawn (see the sweep `patch.frame=all`)";
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));
         }
-        let drawn = patches.draw(f_n.unwrap_or(1.0), &mut Sampler::new(Draw::new(0, 0), &[], false));
+        let mut sampler = Sampler::new(Draw::new(0, 0), &[], false);
+        let drawn = match &several {
+            Some(several) => several.draw(&patches, None, &mut sampler),
+            None => patches.draw(f_n.unwrap_or(1.0), &mut sampler),
+        };
         let patch = drawn.map_err(|e| at(&e.field, e.to_string()))?.patch;
         let clipped = patches.clipped();
         Ok(Self { patch, mu, f_n, rule: None, n_ls: None, scenario: false, clipped })
@@ -113,19 +124,16 @@ pub fn frames(text: &str, base: &Path, name: &str) -> Result<Vec<usize>, Scenari
     Ok(patches.frames().to_vec())
 }
 
+/// What is accepted in place of a number that is drawn.
+const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see sweeps)";
+
 /// The first key that has no effect in a file with a patch alone, where nothing is drawn and nothing moves,
 /// and what is accepted.
 fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
-    const CONSTANT: &str = "a constant, for nothing is drawn from a file with a patch alone (see sweeps)";
-    let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());
-    let sizes = spec.size.as_ref().map(OneOrTwo::both);
+    if let Some(key) = drawn_key(spec) {
+        return Some((key, CONSTANT));
+    }
     [
-        ("patch.size", sizes.is_some_and(|sizes| sizes.iter().any(|n| !n.is_constant())), CONSTANT),
-        ("patch.frame", drawn(&spec.frame), CONSTANT),
-        ("patch.shape", spec.shape.as_ref().is_some_and(|s| s.0.len() > 1), CONSTANT),
-        ("patch.radius", drawn(&spec.radius), CONSTANT),
-        ("patch.exponent", drawn(&spec.exponent), CONSTANT),
-        ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton), CONSTANT),
         ("patch.unit", spec.unit.is_some(), "this key only in a scenario; here `f_n` is the normal force"),
         ("patch.update", spec.update.is_some(), "this key only in a scenario"),
         ("patch.frames", spec.frames.is_some(), "this key only in a scenario; `frame` names one of them"),
@@ -133,4 +141,20 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
     ]
     .into_iter()
     .find_map(|(field, wrong, accepted)| wrong.then_some((field, accepted)))
+}
+
+/// The first key of a patch that is drawn, where only constants are accepted.
+pub(super) fn drawn_key(spec: &PatchSpec) -> Option<&'static str> {
+    let drawn = |n: &Option<Number>| n.as_ref().is_some_and(|n| !n.is_constant());
+    let sizes = spec.size.as_ref().map(OneOrTwo::both);
+    [
+        ("patch.size", sizes.is_some_and(|sizes| sizes.iter().any(|n| !n.is_constant()))),
+        ("patch.frame", drawn(&spec.frame)),
+        ("patch.shape", spec.shape.as_ref().is_some_and(|s| s.0.len() > 1)),
+        ("patch.radius", drawn(&spec.radius)),
+        ("patch.exponent", drawn(&spec.exponent)),
+        ("patch.exponent_per_newton", drawn(&spec.exponent_per_newton)),
+    ]
+    .into_iter()
+    .find_map(|(field, is_drawn)| is_drawn.then_some(field))
 }

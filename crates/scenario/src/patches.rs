@@ -203,7 +203,7 @@ impl Patches {
 
     /// The same with friction by region. Of `reduced` bristles the map moves into the pressure, which then
     /// must not change.
-    pub fn with_friction(mut self, map: FrictionMap, reduced: bool) -> Result<Self, PatchFailure> {
+    pub fn with_friction(mut self, map: &FrictionMap, reduced: bool) -> Result<Self, PatchFailure> {
         let changes = "with a reduced bristle, whose pressure must not change then: expected no `hertz`, `frames` or \
                        `takes_frames`, or `contact.model = \"distributed\"`";
         let with = |patch: Patch| {
@@ -230,7 +230,7 @@ impl Patches {
             let patch = if reduced { patch.with_friction_in_pressure() } else { patch };
             bases.push(if is_whole { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) });
         }
-        Ok(Self { bases, friction: Some(map), ..self })
+        Ok(Self { bases, friction: Some(map.clone()), ..self })
     }
 
     /// The same with friction by direction, if it is given.

@@ -16,6 +16,7 @@ use super::friction_map::FrictionMapSpec;
 use super::level::Baseline;
 use super::number::Number;
 use super::sequence::FramesSpec;
+use super::several::{PlacedSpec, SharesName};
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
 use super::signal::SignalSpec;
 use super::step::StepSpec;
@@ -58,6 +59,8 @@ pub struct Spec {
     /// The contact patch and its pressure map.
     #[serde(default)]
     pub patch: PatchSpec,
+    /// Several patches on the body in place of one, at most 16: fingers on one face, the feet of a table.
+    pub patches: Option<Vec<PlacedSpec>>,
     /// Friction parameters.
     #[serde(default)]
     pub friction: FrictionSpec,
@@ -152,6 +155,8 @@ pub struct ContactSpec {
     /// Limit surface only: resolution of the table, 1 to 1000; 20 if not given.
     pub n_ls: Option<usize>,
     pub table_force: Option<f64>,
+    /// Several `[[patches]]` only: which part of the normal force each has; `"given"` if not given.
+    pub shares: Option<SharesName>,
     /// `point` only: its law.
     pub point: Option<PointSpec>,
 }

@@ -75,9 +75,9 @@ impl Tables {
             };
         };
         let direct = || Surface::new(patch, rule).radius();
-        if patch.rule().is_some() || patch.friction_axes().is_some() {
+        if patch.rule().is_some() || patch.friction_axes().is_some() || !patch.parts().is_empty() {
             // The map of a patch with a rule has an address of its own, so that nothing could be found in the
-            // cache, which does not know of axes of friction.
+            // cache, which knows neither of axes of friction nor of several patches.
             return direct();
         }
         let Grid { dx, dy, .. } = *patch.grid();

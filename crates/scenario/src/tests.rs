@@ -150,6 +150,78 @@ fn every_patch_has_the_axes_of_its_friction() {
     assert_ne!(one, other, "a run of other axes is another run");
 }
 
+/// The patches are where the file says, with shares as drawn or by equilibrium; maps of their own, friction
+/// maps and axes are theirs; contacts whose patches are the same share them.
+#[test]
+fn several_patches_are_where_they_are_put() {
+    let with = |sets: &[&str]| sets.iter().fold(BOX.to_owned(), |text, set| change(&text, set).unwrap());
+    let two = "patches=[{ at = [0.03, 0], share = 3 }, { at = [-0.01, { uniform = [0, 0.01] }], turn = 0.5, friction = 0.5 }]";
+    let scenario = parse(&with(&["patch={ shape = 'square', cells = 2 }", two])).unwrap();
+    let drawn = scenario.draw(3).unwrap();
+    let [one, other] = drawn.contact.patch.parts() else { panic!("{:?}", drawn.contact.patch.parts()) };
+    assert_eq!((one.at().to_array(), one.cells()), ([0.03, 0.0, 0.0], 0..4));
+    let y = drawn.parameters.iter().find(|(name, _)| name == "patches.1.at.1").unwrap().1;
+    assert_eq!((other.at().to_array(), other.cells()), ([-0.01, y, 0.5], 4..8));
+    assert_eq!(drawn.contact.patch.friction_map(), Some(&[1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5][..]));
+    assert!((drawn.contact.patch.part(0).0 - 0.75).abs() < 1e-15);
+    let reduced = parse(&change(scenario.text(), "contact.model=reduced").unwrap()).unwrap();
+    let contact = reduced.contact(3).unwrap();
+    assert_eq!(contact.patch.friction_map(), None);
+    assert!((contact.friction.mu_c / drawn.contact.friction.mu_c - 0.875).abs() < 1e-12);
+    let given = scenario.variant(3, 7, &[("patches.1.at.1".to_owned(), 0.004)]).unwrap();
+    assert_eq!(given.patch.parts()[1].at().y, 0.004);
+
+    let own = "patches=[{ at = [0.03, 0] }, { patch = { pressure = [[1, 2, 3]], size = [0.01, 0.02] } }]";
+    let sets =
+        ["patch={ shape = 'square', cells = 2 }", own, "friction.map=[[0.5, 2]]", "friction.mu={ ratio = 0.25 }"];
+    let scenario = parse(&with(&sets)).unwrap();
+    let [a, b] = [0, 1].map(|k| scenario.contact(k).unwrap().patch);
+    assert!(std::sync::Arc::ptr_eq(&a, &b), "contacts share a patch");
+    assert_eq!(a.friction_map(), Some(&[0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 2.0][..]));
+    assert_eq!(a.friction_axes().map(FrictionAxes::across), Some(0.25));
+    assert_eq!([a.parts()[1].grid().nx, a.parts()[1].grid().ny], [3, 1]);
+    let other = parse(&change(scenario.text(), &own.replace("2, 3", "2, 4")).unwrap()).unwrap();
+    assert_ne!(scenario.maps(), other.maps(), "a run of other maps is another run");
+
+    let kind = ["contact.shares=equilibrium", "body.kind=body", "body.offset=[0.01, 0.0]"];
+    let three = "patches=[{ at = [0.05, 0] }, { at = [-0.05, 0.05] }, { at = [-0.05, -0.05] }]";
+    let on_table = with(&[&["patch={ cells = 3 }", three], &kind[..]].concat());
+    let drawn = parse(&on_table).unwrap().draw(0).unwrap();
+    // The weight is 1 cm behind the middle.
+    let shares: Vec<f64> = (0..3).map(|k| drawn.contact.patch.part(k).0).collect();
+    assert!((shares[0] - 0.4).abs() < 1e-12 && (shares[1] - 0.3).abs() < 1e-12, "{shares:?}");
+    assert!(drawn.parameters.iter().any(|(name, share)| name == "patches.2.share" && (share - 0.3).abs() < 1e-12));
+    let file = "f_n = 5.0\n[patch]\ncells = 3\n[[patches]]\nat = [0.05, 0]\n[[patches]]\nshare = 3\n";
+    let source = PatchSource::parse(file, ".".as_ref(), "feet.toml").unwrap();
+    assert_eq!(source.patch.parts().len(), 2);
+    assert!((source.patch.cop()[0] - 0.0125).abs() < 1e-15);
+
+    let refused = [
+        (vec!["patches=[]"], "patches: 0 patches: expected 1 to 16"),
+        (vec!["patches=[{ at = [0, 0] }]", "patch={ shape = 'hertz' }"], "patch.shape: expected a map that stays"),
+        (vec!["patches=[{ at = [0, 0] }]", "patch.takes_frames=true"], "patch.takes_frames: expected a map that stays"),
+        (vec!["patches=[{ patch = { file = 'a.npy' } }]"], "patches.0.patch.file: expected this key in `[patch]`"),
+        (vec!["patches=[{ patch = { size = { uniform = [1, 2] } } }]"], "patches.0.patch.size: expected a constant"),
+        (vec!["patches=[{ share = -1 }]"], "patches.0.share = -1: expected a finite number >= 0"),
+        (vec!["patches=[{ friction = 0 }]"], "patches.0.friction = 0"),
+        (vec!["patches=[{ place = 0 }]"], "unknown field `place`"),
+        (vec!["contact.shares=equilibrium"], "contact.shares: expected this key only with several"),
+        (
+            vec!["patches=[{ at = [0, 0] }]", "contact.shares=equilibrium"],
+            "contact.shares: \"equilibrium\": expected it",
+        ),
+        (vec!["patches=[{ share = 1 }]", kind[0], kind[1]], "patches.0.share: expected none with"),
+        (vec!["patches=[{ at = [1, 0] }]", kind[0], kind[1]], "patches.share = equilibrium: expected a weight over"),
+    ];
+    for (sets, wanted) in refused {
+        let error = parse(&with(&sets)).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{sets:?}: {error}");
+    }
+    let drawn = file.replace("share = 3", "share = { uniform = [1, 2] }");
+    let error = PatchSource::parse(&drawn, ".".as_ref(), "feet.toml").unwrap_err().to_string();
+    assert!(error.contains("patches.1.share: expected a constant"), "{error}");
+}
+
 /// Of a grid the map stays with the cells; a reduced bristle has it in its pressure and its coefficients.
 #[test]
 fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {

@@ -479,7 +479,7 @@ fn patch_maps((k, pair): (usize, &mut PairSpec)) -> Result<Option<Patches>, Para
     let maps = match pair.friction.as_ref().and_then(|friction| friction.map.as_ref()) {
         None => maps,
         Some(FrictionMapSpec::File(_)) => return wrong("friction.map", "a file", "rows of factors, in a world"),
-        Some(map) => maps.and_then(|maps| maps.with_friction(map.load(Path::new("."))?, false)),
+        Some(map) => maps.and_then(|maps| maps.with_friction(&map.load(Path::new("."))?, false)),
     };
     maps.map(|maps| Some(maps.with_axes(axes))).map_err(|e| ParameterError::new(at(&e.field), "given", e.message))
 }

@@ -95,6 +95,9 @@ fn ends() -> Vec<(String, Vec<String>)> {
     }
     add(range::FRICTION_FACTOR, &["friction.map=[[{}, 1]]"], &[]);
     add(range::FRICTION_FACTOR, &["friction.mu={ ratio = {}, angle = 0.3 }"], &[]);
+    add(range::FRICTION_FACTOR, &["patches=[{ at = [0.01, 0] }, { friction = {} }]"], &[]);
+    add(range::OFFSET, &["patches=[{ at = [0.01, 0] }, { at = [0, {}], turn = 1 }]"], &[]);
+    add(range::ANGLE, &["patches=[{ at = [0.01, 0] }, { turn = {} }]"], &[]);
     // Signals of every kind, at the ends of what their numbers may be.
     for (key, range) in [
         ("inputs.normal_force", range::FORCE),

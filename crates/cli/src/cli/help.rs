@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 15] = [
+const EXAMPLES: [[&str; 3]; 16] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -119,6 +119,7 @@ const EXAMPLES: [[&str; 3]; 15] = [
         "parcels on a belt that holds along its ribs",
         include_str!("../../../../examples/ribbed_belt.toml"),
     ],
+    ["stool", "a stool on three feet, pushed off its middle", include_str!("../../../../examples/stool.toml")],
     ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",

@@ -133,6 +133,11 @@ impl SurfaceArguments {
                            `bristle margin` takes it";
             return Err(Failure::of_user(format!("{}: {message}", file.display())));
         }
+        if cases.iter().any(|case| !case.source.patch.parts().is_empty()) {
+            let message = "patches: given: expected none, as a file of tables holds the map of one patch; \
+                           `bristle margin` takes several";
+            return Err(Failure::of_user(format!("{}: {message}", file.display())));
+        }
         let cases: Vec<Case> = cases.into_iter().map(Case::with_friction_in_pressure).collect();
         let source = &cases[0].source;
         let rule = self.rule.map(Rule::from).or(source.rule).unwrap_or_default();
