@@ -432,7 +432,10 @@ class Batch:
         - ``margin`` [-]: what is left to slip, ``1 - 1/k``, where ``k`` times the wrench makes the patch slip;
         - ``tactile`` [N]: normal force on every cell (rows, columns), bottom row first;
         - ``shear`` [N]: friction of every cell on the body (rows, columns, 2), in the axes of the patch;
-          ``cell_nearness`` [-]: length of every bristle over its limit (rows, columns); of grids of bristles alone.
+          ``cell_nearness`` [-]: length of every bristle over its limit (rows, columns); of grids of bristles alone;
+        - ``patch_wrench`` [N, N, N m]: friction of each of several patches on the body (patches, 3), at the origin of
+          the patch in the axes of the whole; ``patch_normal_force`` [N], ``patch_slip`` [-], ``patch_near_limit`` [-]
+          (patches,): its normal force, and the shares of that as ``slip`` and ``near_limit`` have them.
 
         All are NaN after a failure.
 
@@ -447,7 +450,7 @@ class Batch:
 
         Raises:
             ParameterError: a name, an index or an array that is not accepted, images of contacts with grids of several
-                sizes, or ``shear`` of a reduced model.
+                sizes, ``shear`` of a reduced model, or ``patch_wrench`` of contacts with one patch.
         """
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
@@ -460,6 +463,10 @@ class Batch:
         made: dict[str, NDArray[Any]] = {}
         nx, ny = self._core.cells() if {"tactile", "shear", "cell_nearness"} & set(listed) else (0, 0)
         images: dict[str, tuple[int, ...]] = {"tactile": (ny, nx), "cell_nearness": (ny, nx), "shear": (ny, nx, 2)}
+        of_patches = {"patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit"}
+        if of_patches & set(listed):
+            patches = self._core.patches()
+            images |= {name: (patches, 3) if name == "patch_wrench" else (patches,) for name in of_patches}
         for name in listed:
             width = _WIDTHS.get(name, 1)
             shape = (rows, *images.get(name, (width,) if width > 1 else ()))

@@ -167,6 +167,11 @@ impl Contacts {
         [grid.nx, grid.ny]
     }
 
+    /// Number of patches of contact 0, if it has several; else 0.
+    pub fn patches(&self) -> usize {
+        self.first()[0].patch.parts().len()
+    }
+
     /// The input with a name, if the contacts take it.
     pub fn input(&self, name: &str) -> Result<Input, Failure> {
         let contact = &self.first()[0];

@@ -127,6 +127,11 @@ impl Core {
         Ok(self.0.lock()?.cells())
     }
 
+    /// Number of patches of contact 0, if it has several; else 0.
+    fn patches(&self) -> Result<usize, Failure> {
+        Ok(self.0.lock()?.patches())
+    }
+
     /// Width and height of the patch of contact 0 [m].
     fn extent(&self) -> Result<[f64; 2], Failure> {
         let contacts = self.0.lock()?;

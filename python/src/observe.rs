@@ -7,7 +7,7 @@ use bristle::contact::{Contact, Origin};
 use bristle::engine::{ALL_SLIDES, Trajectories};
 use bristle::error::ParameterError;
 use bristle::pool;
-use bristle::shear::{Moment, shear};
+use bristle::shear::{Moment, of_parts, shear};
 use bristle_data::observe::{Under, margins};
 use rayon::prelude::*;
 
@@ -16,7 +16,19 @@ use crate::core::{QUANTITIES, write};
 use crate::errors::Failure;
 
 /// Quantities beside [`QUANTITIES`], in the order of [`Beside`].
-pub const BESIDE: [&str; 7] = ["displacement", "rotation", "since_slip", "margin", "tactile", "shear", "cell_nearness"];
+pub const BESIDE: [&str; 11] = [
+    "displacement",
+    "rotation",
+    "since_slip",
+    "margin",
+    "tactile",
+    "shear",
+    "cell_nearness",
+    "patch_wrench",
+    "patch_normal_force",
+    "patch_slip",
+    "patch_near_limit",
+];
 
 /// A quantity beside those of samples.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,10 +40,14 @@ enum Beside {
     Tactile,
     Shear,
     CellNearness,
+    PatchWrench,
+    PatchNormalForce,
+    PatchSlip,
+    PatchNearLimit,
 }
 
 impl Beside {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 11] = [
         Self::Displacement,
         Self::Rotation,
         Self::SinceSlip,
@@ -39,6 +55,10 @@ impl Beside {
         Self::Tactile,
         Self::Shear,
         Self::CellNearness,
+        Self::PatchWrench,
+        Self::PatchNormalForce,
+        Self::PatchSlip,
+        Self::PatchNearLimit,
     ];
 
     /// Whether it is an image of the cells.
@@ -46,9 +66,14 @@ impl Beside {
         matches!(self, Self::Tactile | Self::Shear | Self::CellNearness)
     }
 
+    /// Whether it is of each of several patches.
+    const fn is_of_patches(self) -> bool {
+        matches!(self, Self::PatchWrench | Self::PatchNormalForce | Self::PatchSlip | Self::PatchNearLimit)
+    }
+
     /// Whether it is computed from the states of the bristles.
     const fn needs_bristles(self) -> bool {
-        matches!(self, Self::Shear | Self::CellNearness)
+        matches!(self, Self::Shear | Self::CellNearness) || self.is_of_patches()
     }
 }
 
@@ -96,7 +121,13 @@ impl Contacts {
         }
         let beside = beside(name)?;
         let [nx, ny] = self.cells();
-        Ok(if beside.is_image() { nx * ny } else { 1 } * if beside == Beside::Shear { 2 } else { 1 })
+        let numbers = match beside {
+            Beside::Shear => 2,
+            Beside::PatchWrench => 3,
+            _ => 1,
+        };
+        let each = if beside.is_of_patches() { self.patches() } else { 1 };
+        Ok(if beside.is_image() { nx * ny } else { each } * numbers)
     }
 
     /// Writes quantities of contacts to arrays [contacts, numbers], by their names.
@@ -142,14 +173,18 @@ impl Contacts {
 
     /// Refuses images of contacts that have none of one size.
     fn check_image(&self, ids: &[usize], name: &str, beside: Beside) -> Result<(), Failure> {
-        let cells = self.cells();
-        for &k in ids.iter().filter(|_| beside.is_image()) {
+        let (cells, patches) = (self.cells(), self.patches());
+        for &k in ids.iter().filter(|_| beside.is_image() || beside.is_of_patches()) {
             let contact = &self.first()[k];
             let grid = contact.patch.grid();
             let refused = |found: String, accepted: &str| {
                 Err(Failure::Parameter(ParameterError::new("names", format!("{name}: {found}"), accepted), Some(k)))
             };
-            if [grid.nx, grid.ny] != cells {
+            let parts = contact.patch.parts().len();
+            if beside.is_of_patches() && (parts == 0 || parts != patches) {
+                return refused(format!("{parts} patches"), "contacts with several patches, and as many each");
+            }
+            if beside.is_image() && [grid.nx, grid.ny] != cells {
                 return refused(format!("{} x {} cells", grid.nx, grid.ny), "contacts with grids of one size");
             }
             if beside.needs_bristles() && !contact.model.is_grid() {
@@ -186,6 +221,17 @@ impl Contacts {
 }
 
 impl Seen<'_> {
+    /// Its motion.
+    fn moment(&self) -> Moment {
+        let Self { sample, time, .. } = self;
+        Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n: sample.normal_force }
+    }
+
+    /// The cells that have bristles, with their states.
+    fn states(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
+        self.contact.cells_ever_active().into_iter().zip(self.bristles.iter().copied())
+    }
+
     /// Writes a quantity; NaN after a failure, as in datasets.
     fn write(&self, beside: Beside, row: &mut [f64]) {
         let Self { contact, first, sample, time, .. } = self;
@@ -205,10 +251,22 @@ impl Seen<'_> {
                 let mut under = Under::new(contact);
                 row.iter_mut().zip(under.tactile(*time, sample.normal_force)).for_each(|(to, v)| *to = v);
             }
+            Beside::PatchWrench | Beside::PatchNormalForce | Beside::PatchSlip | Beside::PatchNearLimit => {
+                let mut under = Under::new(contact);
+                let of_patches = of_parts(contact, under.patch(*time), self.moment(), self.states());
+                let numbers = row.len() / of_patches.len();
+                for (to, of) in row.chunks_mut(numbers).zip(of_patches) {
+                    match beside {
+                        Beside::PatchWrench => to.copy_from_slice(&of.wrench.to_array()),
+                        Beside::PatchNormalForce => to[0] = of.normal_force,
+                        Beside::PatchSlip => to[0] = of.slip,
+                        _ => to[0] = of.near_limit,
+                    }
+                }
+            }
             Beside::Shear | Beside::CellNearness => {
                 row.fill(0.0);
-                let moment = Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n: sample.normal_force };
-                let bristles = contact.cells_ever_active().into_iter().zip(self.bristles.iter().copied());
+                let (moment, bristles) = (self.moment(), self.states());
                 let mut under = Under::new(contact);
                 for (cell, of) in shear(contact, under.patch(*time), moment, bristles) {
                     if beside == Beside::Shear {

@@ -62,6 +62,24 @@ def test_what_a_policy_sees_is_what_the_data_sets_have(device, tmp_path):
         np.testing.assert_allclose(batch.read(name, dtype=np.float64), stored[name], rtol=0, atol=1e-8, err_msg=name)
 
 
+def test_patches_have_the_numbers_of_datasets(tmp_path):
+    patches = "patches = [{ at = [0.02, 0] }, { at = [-0.01, 0.01], turn = 0.3, share = 2, friction = 0.7 }]\n"
+    scenario = bristle.Scenario.from_toml(patches + TEXT.format(precision=""))
+    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches"])
+    run = np.load(tmp_path / "run/trajectories.npz")
+    batch = bristle.Batch(scenario, 3, device="cpu")
+    batch.step(run["time"][-1], dtype=np.float64)
+    names = ["patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit", "normal_force"]
+    seen = batch.read(names, dtype=np.float64)
+    assert seen["patch_wrench"].shape == (3, 2, 3) and seen["patch_slip"].shape == (3, 2)
+    for name in names:
+        np.testing.assert_allclose(seen[name], run[name][:, -1], rtol=1e-6, atol=1e-6, err_msg=name)
+    np.testing.assert_allclose(seen["patch_normal_force"].sum(axis=1), seen["normal_force"], rtol=1e-12)
+    one = bristle.Batch(bristle.Scenario.from_toml(TEXT.format(precision="")), 3, device="cpu")
+    with pytest.raises(bristle.ParameterError, match="0 patches"):
+        one.read("patch_slip")
+
+
 def test_arrays_may_be_given_and_wrong_ones_are_refused():
     scenario = bristle.Scenario.from_toml(TEXT.format(precision=""))
     batch = bristle.Batch(scenario, 3, device="cpu")

@@ -85,10 +85,10 @@ use crate::disk;
 use blocks::Blocks;
 use bristle::engine::{Engine, EngineInfo, Plan, Trajectories};
 use bristle::error::ParameterError;
-use bristle::patch::Grid;
 use bristle::planar::Pose;
 use bristle::pool;
 use bristle_scenario::Scenario;
+use columns::OfBristles;
 use extend::Finished;
 use names::{BEGUN, RECORD, SPOOL};
 use own::Own;
@@ -298,13 +298,13 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
     let asked = &options.datasets;
     let formats = asked.formats.iter().filter(|format| asked.formats.len() > 1 || **format != Format::Npz);
     let formats = formats.map(|format| ("format", format.name()));
-    let extras = asked.extras.iter().filter(|extra| **extra != Extra::Shear).map(|extra| ("with", extra.name()));
+    let extras = asked.extras.iter().filter(|extra| !extra.is_recorded()).map(|extra| ("with", extra.name()));
     if let Some((field, value)) = formats.chain(extras).next().filter(|_| options.shard.is_some()) {
-        let accepted = "nothing but `shear` of a shard, which has raw arrays: `bristle merge` writes datasets of all \
-                        shards";
+        let accepted = "nothing but `shear` and `patches` of a shard, which has raw arrays: `bristle merge` writes \
+                        datasets of all shards";
         return Err(RolloutError::Dataset(ParameterError::new(field, value, accepted)));
     }
-    episodes::shear_grid(scenario, &options.datasets)?;
+    episodes::of_bristles(scenario, &options.datasets)?;
     if options.extend && options.shard.is_some() {
         return Err(RolloutError::Extend(ParameterError::new("shard", "given", "a run in one piece is extended")));
     }
@@ -409,8 +409,8 @@ fn simulate(
     progress: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Summary, RolloutError> {
     let (samples, partial) = (scenario.plan().samples.len(), partial(&options.out));
-    let grid = episodes::shear_grid(scenario, &options.datasets)?;
-    let columns = [columns::COLUMNS.to_vec(), columns::of_shear(grid.as_ref())].concat();
+    let recorded = episodes::of_bristles(scenario, &options.datasets)?;
+    let columns = [columns::COLUMNS.to_vec(), recorded.columns()].concat();
     let identity = record::identity(scenario, Some(&engine.info()), options.shard, &options.datasets);
     let processor = record::processor(&engine.info());
     let finished = if options.extend { Some(Finished::open(scenario, &options.datasets, &options.out)?) } else { None };
@@ -430,8 +430,8 @@ fn simulate(
         spool.take(&run)?;
     }
     record::keep_files(scenario, &partial)?;
-    let plan = Plan { sample_bristles: grid.is_some(), ..scenario.plan() };
-    contacts(scenario, engine, (&plan, grid), options, needs.blocks, &mut spool, progress)?;
+    let plan = Plan { sample_bristles: recorded.is_any(), ..scenario.plan() };
+    contacts(scenario, engine, (&plan, recorded), options, needs.blocks, &mut spool, progress)?;
     spool.sync()?;
     let finish = finish::Finish {
         scenario,
@@ -448,11 +448,11 @@ fn simulate(
 }
 
 /// Simulates the contacts that the spool has not got yet. A block is written while the next one is simulated.
-/// If there is a `grid`, friction in its cells is recorded.
+/// What is `recorded` of the bristles is written, too.
 fn contacts(
     scenario: &Scenario,
     engine: &dyn Engine,
-    (plan, grid): (&Plan, Option<Grid>),
+    (plan, recorded): (&Plan, OfBristles),
     options: &Options,
     mut blocks: Blocks,
     spool: &mut Spool,
@@ -483,10 +483,10 @@ fn contacts(
                 let motion = |(k, c)| NetMotion::of(c, &trajectories, k);
                 let motions = pool::run(|| contacts.par_iter().enumerate().map(motion).collect());
                 blocks.grow(&contacts, start_of_block.elapsed());
-                let images = grid.map(|grid| Images::new(&contacts, from, &trajectories, &grid)).transpose()?;
+                let images = Images::new(&contacts, from, &trajectories, &recorded)?;
                 let trajectories = Trajectories { sampled_bristles: Vec::new(), ..trajectories };
                 let seconds = start_of_block.elapsed().as_secs_f64();
-                if send.send((trajectories, motions, images.unwrap_or_default(), seconds)).is_err() {
+                if send.send((trajectories, motions, images, seconds)).is_err() {
                     // The writer has failed, and says why.
                     return Ok(());
                 }

@@ -28,24 +28,33 @@ impl Item {
 }
 
 /// An array of the run, `[contact]`, `[contact, sample]` or `[contact, sample, width]`; of the cells of a
-/// grid `[contact, sample, row, column, width]`.
+/// grid `[contact, sample, row, column, width]`, of several patches `[contact, sample, patch, width]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     pub name: &'static str,
     pub item: Item,
     pub per_sample: bool,
-    /// Rows and columns of an image.
-    pub image: Option<[u64; 2]>,
+    /// What the numbers of a sample are of, if there are several.
+    pub each: Option<Each>,
     pub width: usize,
     pub about: &'static str,
 }
 
+/// What there are several of in a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Each {
+    /// The cells of a grid: its rows and columns.
+    Cell([u64; 2]),
+    /// Patches.
+    Patch(u64),
+}
+
 pub(super) const fn samples(name: &'static str, width: usize, about: &'static str) -> Column {
-    Column { name, item: Item::F64, per_sample: true, image: None, width, about }
+    Column { name, item: Item::F64, per_sample: true, each: None, width, about }
 }
 
 pub(super) const fn contacts(name: &'static str, item: Item, about: &'static str) -> Column {
-    Column { name, item, per_sample: false, image: None, width: 1, about }
+    Column { name, item, per_sample: false, each: None, width: 1, about }
 }
 
 /// All arrays but `time`, and but those that are recorded on request.
@@ -96,7 +105,7 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
         name,
         item: Item::F32,
         per_sample: true,
-        image: Some([rows, columns]),
+        each: Some(Each::Cell([rows, columns])),
         width,
         about,
     };
@@ -111,13 +120,55 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
     ]
 }
 
-/// The same of a grid, if there is one.
-pub(super) fn of_shear(grid: Option<&Grid>) -> Vec<Column> {
-    grid.map(|grid| shear([grid.ny as u64, grid.nx as u64]).to_vec()).unwrap_or_default()
+/// The names of [`of_patches`].
+pub(super) const OF_PATCHES: [&str; 4] = ["patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit"];
+
+/// The arrays of each of so many patches.
+fn of_patches(patches: u64) -> [Column; 4] {
+    let each = |name, width, about| Column { each: Some(Each::Patch(patches)), ..samples(name, width, about) };
+    [
+        each(
+            OF_PATCHES[0],
+            3,
+            "friction of each of several patches of one pad on the body at the origin of the patch, in the axes of \
+             the whole: fx [N], fy [N], tau [N m]",
+        ),
+        each(OF_PATCHES[1], 1, "of each of several patches of one pad [N]"),
+        each(OF_PATCHES[2], 1, "share of the normal force of each patch on bristles that slip, as `slip` has it"),
+        each(OF_PATCHES[3], 1, "share of the normal force of each patch on bristles near their limit"),
+    ]
+}
+
+/// What is recorded of the bristles on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct OfBristles {
+    /// The grid whose cells have their friction recorded.
+    pub shear: Option<Grid>,
+    /// The number of patches that have theirs recorded.
+    pub patches: Option<usize>,
+}
+
+impl OfBristles {
+    /// Whether anything is.
+    pub const fn is_any(&self) -> bool {
+        self.shear.is_some() || self.patches.is_some()
+    }
+
+    /// Its arrays.
+    pub fn columns(&self) -> Vec<Column> {
+        let cells = self.shear.map(|grid| shear([grid.ny as u64, grid.nx as u64]));
+        let patches = self.patches.map(|patches| of_patches(patches as u64));
+        cells.into_iter().flatten().chain(patches.into_iter().flatten()).collect()
+    }
+
+    /// Bytes of one sample in its arrays.
+    pub fn bytes(&self) -> u64 {
+        self.columns().iter().map(|column| column.bytes(1)).sum()
+    }
 }
 
 /// Bytes of one cell of one sample in the arrays of [`shear`].
-pub(super) const BYTES_PER_CELL: u64 = 3 * 4;
+const BYTES_PER_CELL: u64 = 3 * 4;
 /// Bytes of one bristle in a sample, from which these are made.
 const BYTES_PER_BRISTLE: u64 = 2 * 8;
 /// Bytes of one sample of one contact over all arrays of [`COLUMNS`].
@@ -140,11 +191,15 @@ impl Column {
     /// Its axes after that of the contacts, for so many samples: their names and lengths.
     pub fn axes(&self, samples: usize) -> Vec<(&'static str, u64)> {
         let samples = self.per_sample.then_some(("sample", samples as u64));
-        let [rows, columns] = [0, 1].map(|k| self.image.map(|image| (["row", "column"][k], image[k])));
+        let each = match self.each {
+            None => [None; 2],
+            Some(Each::Cell([rows, columns])) => [Some(("row", rows)), Some(("column", columns))],
+            Some(Each::Patch(patches)) => [Some(("patch", patches)), None],
+        };
         // xarray wants one length of all axes with a name.
-        let width =
-            (self.width > 1).then_some((if self.image.is_some() { "force" } else { "axis" }, self.width as u64));
-        [samples, rows, columns, width].into_iter().flatten().collect()
+        let numbers = if matches!(self.each, Some(Each::Cell(_))) { "force" } else { "axis" };
+        let width = (self.width > 1).then_some((numbers, self.width as u64));
+        std::iter::once(samples).chain(each).chain([width]).flatten().collect()
     }
 
     /// Lengths of its axes for so many contacts with so many samples.

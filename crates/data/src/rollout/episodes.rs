@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::columns::{self, COLUMNS, Column};
+use super::columns::{COLUMNS, Column, OfBristles};
 use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
@@ -53,8 +53,8 @@ pub(super) struct Layout<'a> {
     pub tactile: Option<Grid>,
     /// Whether the margin left to slip is asked for.
     pub margin: bool,
-    /// The arrays of friction in cells, if they are asked for.
-    pub shear: Vec<Column>,
+    /// The arrays of what is recorded of the bristles.
+    pub recorded: Vec<Column>,
 }
 
 /// The episodes of a block of contacts. Arrays are `[contact][sample]`, and have more numbers a sample where
@@ -88,20 +88,20 @@ impl<'a> Layout<'a> {
         let first = &scenario.first().contact;
         let actions = actions(scenario);
         let tactile = datasets.with(Extra::Tactile).then(|| *first.patch.grid());
-        let shear = columns::of_shear(shear_grid(scenario, datasets)?.as_ref());
+        let recorded = of_bristles(scenario, datasets)?.columns();
         let (times, margin) = (scenario.plan().samples, datasets.with(Extra::Margin));
-        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin, shear })
+        Ok(Self { scenario, times, actions, has_actions: true, tactile, margin, recorded })
     }
 
     /// The same without actions.
     pub fn without_actions(&self) -> Self {
-        let (times, actions, shear) = (self.times.clone(), self.actions.clone(), self.shear.clone());
-        Self { times, actions, shear, has_actions: false, ..*self }
+        let (times, actions, recorded) = (self.times.clone(), self.actions.clone(), self.recorded.clone());
+        Self { times, actions, recorded, has_actions: false, ..*self }
     }
 
     /// The raw arrays.
     pub fn columns(&self) -> impl Iterator<Item = Column> {
-        COLUMNS.into_iter().chain(self.shear.iter().copied())
+        COLUMNS.into_iter().chain(self.recorded.iter().copied())
     }
 
     /// The raw array with that name.
@@ -225,26 +225,36 @@ pub(super) fn actions(scenario: &Scenario) -> Vec<(&'static str, &'static str)> 
     all.map(|(name, of, _)| (name, unit(of.range.unit))).collect()
 }
 
-/// The grid whose cells have their friction recorded, if that is asked for.
+/// What is recorded of the bristles, if that is asked for.
 ///
 /// # Errors
-/// Contacts without a grid of bristles.
-pub(super) fn shear_grid(scenario: &Scenario, datasets: &Datasets) -> Result<Option<Grid>, RolloutError> {
-    if !datasets.with(Extra::Shear) {
-        return Ok(None);
-    }
+/// Contacts without a grid of bristles, or without several patches where these are asked for.
+pub(super) fn of_bristles(scenario: &Scenario, datasets: &Datasets) -> Result<OfBristles, RolloutError> {
     let first = &scenario.first().contact;
-    check_bristles(first, 0)?;
-    Ok(Some(*first.patch.grid()))
+    let asked = |extra: Extra| datasets.with(extra);
+    let patches = first.patch.parts().len();
+    if asked(Extra::Patches) && patches == 0 {
+        let accepted = "this extra only for contacts with several `[[patches]]`";
+        return Err(RolloutError::Dataset(ParameterError::new("with", Extra::Patches.name(), accepted)));
+    }
+    let recorded = OfBristles {
+        shear: asked(Extra::Shear).then(|| *first.patch.grid()),
+        patches: asked(Extra::Patches).then_some(patches),
+    };
+    if recorded.is_any() {
+        check_bristles(first, 0, &recorded)?;
+    }
+    Ok(recorded)
 }
 
-/// Friction in cells is that of a grid of bristles.
-pub(super) fn check_bristles(contact: &Contact, k: u64) -> Result<(), RolloutError> {
+/// Friction in cells and in patches is that of a grid of bristles.
+pub(super) fn check_bristles(contact: &Contact, k: u64, recorded: &OfBristles) -> Result<(), RolloutError> {
     if contact.model.is_grid() {
         return Ok(());
     }
+    let extra = if recorded.shear.is_some() { Extra::Shear } else { Extra::Patches };
     let accepted = format!("another model for contact {k}: friction in cells is that of a grid, `distributed`");
-    Err(RolloutError::Dataset(ParameterError::new("with", "shear", accepted)))
+    Err(RolloutError::Dataset(ParameterError::new("with", extra.name(), accepted)))
 }
 
 /// Frames of one dataset have one size.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::check::Sums;
-use super::columns::{Column, SHEAR};
+use super::columns::{Column, OF_PATCHES, SHEAR};
 use super::difference::{self, different};
 use super::error::{RolloutError, io};
 use super::format::{Datasets, Extra};
@@ -64,8 +64,12 @@ impl Finished {
         if summary.contacts < scenario.contacts() && !trajectories.is_file() {
             return Err(wrong("a run without `trajectories.npz`", "a run with the format npz"));
         }
-        if datasets.with(Extra::Shear) && record["arrays"][SHEAR[0]].is_null() {
-            return Err(wrong("a run without `shear`", "one that was made `--with shear`, or no `shear`"));
+        for (extra, array) in [(Extra::Shear, SHEAR[0]), (Extra::Patches, OF_PATCHES[0])] {
+            if datasets.with(extra) && record["arrays"][array].is_null() {
+                let name = extra.name();
+                let accepted = format!("one that was made `--with {name}`, or no `{name}`");
+                return Err(wrong(&format!("a run without `{name}`"), &accepted));
+            }
         }
         let (own, there) = (datasets.record(), &record["datasets"]);
         let names = |of: &Value| {

@@ -57,7 +57,7 @@ impl FromStr for Extra {
     type Err = ParameterError;
 
     fn from_str(name: &str) -> Result<Self, ParameterError> {
-        named("extras", name, &[Self::Tactile, Self::Margin, Self::Shear], Self::name)
+        named("extras", name, &[Self::Tactile, Self::Margin, Self::Shear, Self::Patches], Self::name)
     }
 }
 
@@ -72,15 +72,24 @@ pub enum Extra {
     /// The friction force of every cell of a grid in every sample, and how near its bristle is to its limit.
     /// It is recorded while the run is simulated, so that shards need it, too.
     Shear,
+    /// Friction, normal force and slipping shares of each of several patches in every sample. It is recorded
+    /// while the run is simulated, too.
+    Patches,
 }
 
 impl Extra {
+    /// Whether it is recorded while a run is simulated.
+    pub const fn is_recorded(self) -> bool {
+        matches!(self, Self::Shear | Self::Patches)
+    }
+
     /// Its name in `--with` and in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tactile => "tactile",
             Self::Margin => "margin",
             Self::Shear => "shear",
+            Self::Patches => "patches",
         }
     }
 }

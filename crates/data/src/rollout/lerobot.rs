@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::columns::SHEAR;
+use super::columns::{Each, Item};
 use super::episodes::{Episodes, Layout, about, is_validation, outcomes};
 use super::error::{RolloutError, io, text};
 use super::outcome::Outcome;
@@ -152,7 +152,7 @@ impl Writer<'_> {
 
     /// Contacts of a row group, and of a data file.
     fn sizes(&self) -> (u64, u64) {
-        let shear: u64 = self.layout.shear.iter().map(|column| column.bytes(1)).sum();
+        let shear: u64 = self.layout.recorded.iter().map(|column| column.bytes(1)).sum();
         let cells = self.layout.tactile.map_or(0, |grid| grid.len() as u64) + shear / 4;
         let row = 4 * (STATE.len() + ENVIRONMENT.len() + self.layout.actions.len()) as u64 + 4 * cells + 50;
         let samples = self.raw.samples() as u64;
@@ -269,15 +269,25 @@ impl Writer<'_> {
             let values = Values::F32s(places.iter().flat_map(frame).copied().collect(), vec![grid.ny, grid.nx]);
             all.push(Feature::scalar("observation.tactile", values, "N", about::TACTILE));
         }
-        for column in &self.layout.shear {
-            let (all_cells, width) = (self.raw.bytes(column, contacts.clone())?, column.bytes(1) as usize);
-            let frame = |(i, k): &(usize, usize)| all_cells[(i * n + k) * width..][..width].as_chunks().0;
-            let values = places.iter().flat_map(frame).map(|b| f32::from_le_bytes(*b)).collect();
-            let (name, unit) =
-                if column.name == SHEAR[0] { ("observation.shear", "N") } else { ("observation.cell_nearness", "-") };
-            let [rows, columns] = column.image.unwrap_or([1, 1]).map(|n| n as usize);
-            let depth = width / (4 * rows * columns);
-            let shape = if depth > 1 { vec![rows, columns, depth] } else { vec![rows, columns] };
+        for column in &self.layout.recorded {
+            let (all_bytes, width) = (self.raw.bytes(column, contacts.clone())?, column.bytes(1) as usize);
+            let frame = |(i, k): &(usize, usize)| &all_bytes[(i * n + k) * width..][..width];
+            let bytes = places.iter().flat_map(frame).copied().collect::<Vec<u8>>();
+            let values = match column.item {
+                Item::F32 => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+                _ => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
+            };
+            let (name, unit) = match column.name {
+                "shear" => ("observation.shear", "N"),
+                "cell_nearness" => ("observation.cell_nearness", "-"),
+                "patch_wrench" => ("observation.patch_wrench", "N, N, N m"),
+                "patch_normal_force" => ("observation.patch_normal_force", "N"),
+                "patch_slip" => ("observation.patch_slip", "-"),
+                "patch_near_limit" => ("observation.patch_near_limit", "-"),
+                other => unreachable!("no feature for the array {other}"),
+            };
+            // What the axes are of one sample.
+            let shape = column.axes(1)[1..].iter().map(|(_, n)| *n as usize).collect();
             all.push(Feature::scalar(name, Values::F32s(values, shape), unit, column.about));
         }
         let is_last = |(i, k): &(usize, usize)| k + 1 == episodes.frames[*i];
@@ -384,7 +394,10 @@ impl Writer<'_> {
         let described = |name: &str| (format!("bristle/{name}"), described.of(name).into());
         let parameters: Map<String, Value> = self.parameters.names().map(described).collect();
         let tactile = self.layout.tactile.map(|grid| json!({ "rows": grid.ny, "columns": grid.nx }));
-        let shear = self.layout.shear.first().and_then(|column| column.image);
+        let shear = self.layout.recorded.iter().find_map(|column| match column.each {
+            Some(Each::Cell(size)) => Some(size),
+            _ => None,
+        });
         let shear = shear.map(|[rows, columns]| json!({ "rows": rows, "columns": columns, "axes": ["fx", "fy"] }));
         json!({
             "features": features.iter().map(about).collect::<Map<_, _>>(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::check::Sums;
-use super::columns::{self, COLUMNS};
+use super::columns::{COLUMNS, OfBristles};
 use super::error::{RolloutError, io};
 use super::finish::Finish;
 use super::format::Extra;
@@ -31,7 +31,8 @@ pub struct Merge {
     raw: Raw,
     dirs: Vec<PathBuf>,
     /// A shard without the friction in cells, if there is one.
-    without_shear: Option<PathBuf>,
+    /// Of what is recorded of bristles, what a shard has not, and its directory.
+    without: Vec<(Extra, PathBuf)>,
 }
 
 /// A complete shard.
@@ -95,18 +96,22 @@ impl Part {
         Some(format!("scenario ({})", first.replacen("where it has", "where the first has", 1)))
     }
 
-    /// Whether the friction in cells was recorded.
-    fn has_shear(&self) -> bool {
+    /// Whether that was recorded.
+    fn has(&self, extra: Extra) -> bool {
         let with = self.record["with"].as_array();
-        with.is_some_and(|with| with.iter().any(|extra| *extra == Extra::Shear.name()))
+        with.is_some_and(|with| with.iter().any(|other| *other == extra.name()))
     }
 
     /// Refuses files that are not as they were written, and arrays of other lengths than the record says.
     fn check(&self) -> Result<(), RolloutError> {
         self.sums.check_all()?;
         let samples = self.scenario.plan().samples.len();
-        let grid = if self.has_shear() { Some(*self.scenario.first().contact.patch.grid()) } else { None };
-        for column in COLUMNS.into_iter().chain(columns::of_shear(grid.as_ref())) {
+        let patch = &self.scenario.first().contact.patch;
+        let recorded = OfBristles {
+            shear: self.has(Extra::Shear).then(|| *patch.grid()),
+            patches: self.has(Extra::Patches).then(|| patch.parts().len()),
+        };
+        for column in COLUMNS.into_iter().chain(recorded.columns()) {
             let path = self.dir.join(spool::RAW).join(column.name);
             self.sums.check_listed(&format!("{}/{}", spool::RAW, column.name))?;
             let (found, expected) = (
@@ -164,12 +169,13 @@ impl Merge {
                 processors.push(processor.clone());
             }
         }
-        let without_shear = parts.iter().find(|part| !part.has_shear()).map(|part| part.dir.clone());
+        let lacks = |extra| parts.iter().find(|part| !part.has(extra)).map(|part| (extra, part.dir.clone()));
+        let without = [Extra::Shear, Extra::Patches].into_iter().filter_map(lacks).collect();
         let dirs = parts.iter().map(|part| part.dir.clone()).collect();
         let first = parts.swap_remove(0);
         let name = first.record["scenario"].as_str().unwrap_or_default().to_owned();
         let Part { summary, scenario, .. } = first;
-        Ok(Self { name, seconds, processors, raw, dirs, without_shear, summary, scenario })
+        Ok(Self { name, seconds, processors, raw, dirs, without, summary, scenario })
     }
 
     /// The scenario of the run.
@@ -185,7 +191,7 @@ impl Merge {
 /// See [`RolloutError`]; whatever happens, `options.out` is complete or as it was, and the shards are as they
 /// were.
 pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> {
-    let Merge { scenario, name, summary, seconds, processors, raw, dirs, without_shear } = merge;
+    let Merge { scenario, name, summary, seconds, processors, raw, dirs, without } = merge;
     let out = place::real(&options.out);
     let overlaps = |shard: &&PathBuf| {
         let shard = place::real(shard);
@@ -195,9 +201,12 @@ pub fn merge(merge: &Merge, options: &Options) -> Result<Summary, RolloutError> 
         let accepted = format!("a directory that is neither in nor around {}, which is merged", shard.display());
         return Err(RolloutError::Place(ParameterError::new("out", options.out.display(), accepted)));
     }
-    if let (true, Some(dir)) = (options.datasets.with(Extra::Shear), without_shear) {
-        let why =
-            format!("{}: has no friction of cells: expected shards that were simulated `--with shear`", dir.display());
+    if let Some((extra, dir)) = without.iter().find(|(extra, _)| options.datasets.with(*extra)) {
+        let (what, name) = (if *extra == Extra::Shear { "cells" } else { "patches" }, extra.name());
+        let why = format!(
+            "{}: has no friction of {what}: expected shards that were simulated `--with {name}`",
+            dir.display()
+        );
         return Err(RolloutError::Shards(why));
     }
     if let Some(summary) = complete(scenario, options)? {

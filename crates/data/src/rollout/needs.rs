@@ -54,7 +54,8 @@ impl fmt::Display for Needs {
 pub fn needs(scenario: &Scenario, engine: &dyn Engine, options: &Options) -> Result<Needs, RolloutError> {
     let contacts = options.contacts(scenario);
     let few = scenario.block(contacts.start..contacts.end.min(contacts.start + SAMPLE_SIZE))?;
-    let plan = Plan { sample_bristles: options.datasets.with(Extra::Shear), ..scenario.plan() };
+    let plan =
+        Plan { sample_bristles: episodes::of_bristles(scenario, &options.datasets)?.is_any(), ..scenario.plan() };
     let blocks = options.block.map_or_else(|| Blocks::new(engine, &plan, &few), Blocks::fixed);
     let memory = memory_terms(&plan, engine, blocks.most, &few, contacts.end - contacts.start);
     Needs::of("contacts", disk_terms(scenario, options)?, memory, blocks, options)
@@ -76,7 +77,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let (n, samples) = (range.end - range.start, scenario.plan().samples.len() as u64);
     let files: u64 = scenario.files().filter_map(|(_, file)| file.metadata().ok()).map(|data| data.len()).sum();
     let cells = scenario.first().contact.patch.grid().len() as u64;
-    let shear = if options.datasets.with(Extra::Shear) { columns::BYTES_PER_CELL * cells } else { 0 };
+    let shear = episodes::of_bristles(scenario, &options.datasets)?.bytes();
     let (sample, contact) = (columns::BYTES_PER_SAMPLE + shear, columns::BYTES_PER_CONTACT);
     let times = |bytes: u64, how: &str| {
         (n * samples * bytes, format!("{n} contacts x {samples} samples x {bytes} bytes {how}"))

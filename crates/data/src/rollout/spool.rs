@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::check;
-use super::columns::{COLUMNS, Column, SHEAR};
+use super::columns::{COLUMNS, Column, OF_PATCHES, SHEAR};
 use super::difference::{self, different};
 use super::error::{RolloutError, io, text};
 use super::extend::Finished;
@@ -65,6 +65,7 @@ pub(super) fn is_first(name: &str) -> bool {
     NEXT.ends_with(&format!("/{name}"))
         || COLUMNS.iter().chain(&super::worlds::columns(1, 1, true)).any(|column| column.name == name)
         || SHEAR.contains(&name)
+        || OF_PATCHES.contains(&name)
 }
 
 /// Whether a file with this name may be in [`SPOOL`]: one of the above, the progress file, or a note that
@@ -428,6 +429,7 @@ fn bytes(name: &str, t: &Trajectories, motions: &[NetMotion], images: &Images) -
         "unconverged" => u64s(&|k| t.status[k].unconverged),
         "steps" => u64s(&|k| t.status[k].steps),
         "passes" => u64s(&|k| t.status[k].passes),
+        own if OF_PATCHES.contains(&own) => little_endian(images.of_patches(own).iter().copied(), f64::to_le_bytes),
         image if SHEAR.contains(&image) => little_endian(images.of(image).iter().copied(), f32::to_le_bytes),
         other => unreachable!("no data for the array {other}"),
     }

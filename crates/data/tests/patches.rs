@@ -1,0 +1,178 @@
+//! Friction of each of several patches (`--with patches`): forces and torques sum up to the recorded wrench,
+//! shares to the recorded shares, and recording them changes no other number.
+
+use std::fs::File;
+use std::path::Path;
+
+use bristle::Cpu;
+use bristle::engine::Engine;
+use bristle::gpu::{Choice, Gpu};
+#[cfg(feature = "lerobot")]
+use bristle_data::rollout::Format;
+use bristle_data::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
+use bristle_scenario::Scenario;
+
+/// Two fingers on an object, or a stool of two feet and a rail, that stick, slip in part and slide.
+fn text(kind: &str, law: &str) -> String {
+    format!(
+        r#"
+duration = 0.12
+record_every = 0.01
+contacts = 2
+[patch]
+shape = "disc"
+cells = 7
+size = 0.012
+[[patches]]
+at = [0.03, {{ uniform = [-0.002, 0.002] }}]
+turn = 0.4
+[[patches]]
+at = [-0.02, 0.005]
+share = {{ uniform = [0.5, 1.5] }}
+friction = 0.7
+[[patches]]
+at = [0.0, -0.03]
+turn = -1.1
+patch = {{ shape = "square", cells = [9, 2], size = [0.03, 0.004] }}
+[friction]
+law = "{law}"
+mu_c = 0.5
+mu_s = 0.7
+[body]
+kind = {kind}
+mass = 0.2
+inertia = 2e-4
+[inputs]
+normal_force = {{ points = [[0, 3], [0.05, 1.2], [0.1, 4]] }}
+wrench = {{ fx = 0.7, fy = -0.4, tau = {{ uniform = [0.001, 0.02] }} }}
+"#
+    )
+}
+
+/// Where the patches are.
+const PLACES: [[f64; 2]; 3] = [[0.03, 0.0], [-0.02, 0.005], [0.0, -0.03]];
+
+fn options(out: &Path, extras: &[Extra]) -> Options {
+    let datasets = Datasets { extras: extras.to_vec(), ..Datasets::default() };
+    Options { datasets, ..Options::new(out) }
+}
+
+fn array(run: &Path, name: &str) -> (Vec<u64>, Vec<f64>) {
+    let mut zip = zip::ZipArchive::new(File::open(run.join("trajectories.npz")).unwrap()).unwrap();
+    let npy = npyz::NpyFile::new(zip.by_name(&format!("{name}.npy")).unwrap()).unwrap();
+    (npy.shape().to_vec(), npy.into_vec().unwrap())
+}
+
+#[test]
+fn the_wrenches_and_shares_of_all_patches_are_those_of_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let engines: [Box<dyn Engine>; 3] =
+        [Box::new(Cpu::new()), Box::new(Cpu::reference()), Box::new(Gpu::new(Choice::Any).unwrap())];
+    let mut partial = 0;
+    for (run, engine) in engines.iter().enumerate() {
+        let tolerance = if engine.info().precision == "f64" { 3e-7 } else { 2e-5 };
+        for (kind, law) in [("\"body\"\noffset = [0.001, -0.002]", "elasto-plastic"), ("\"gripper\"", "lugre")] {
+            let scenario = Scenario::parse(&text(kind, law), ".".as_ref(), "s.toml").unwrap();
+            let [with, without] = ["with", "without"].map(|name| dir.path().join(format!("{name}{run}{law}")));
+            rollout(&scenario, engine.as_ref(), &options(&with, &[Extra::Patches]), &|_| true).unwrap();
+            rollout(&scenario, engine.as_ref(), &options(&without, &[]), &|_| true).unwrap();
+            for name in ["pose", "wrench", "slip", "near_limit"] {
+                let bits = |of: &Path| array(of, name).1.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+                assert_eq!(bits(&with), bits(&without), "{name}");
+            }
+            let (shape, wrenches) = array(&with, "patch_wrench");
+            let (one_each, forces) = array(&with, "patch_normal_force");
+            assert_eq!((shape, one_each), (vec![2, 13, 3, 3], vec![2, 13, 3]));
+            let [slips, nears] = ["patch_slip", "patch_near_limit"].map(|name| array(&with, name).1);
+            let [wrench, force, slip, near] =
+                ["wrench", "normal_force", "slip", "near_limit"].map(|name| array(&with, name).1);
+            for i in 0..26 {
+                let contact = scenario.contact(i as u64 / 13).unwrap();
+                let parts = contact.patch.parts();
+                let (mut sum, mut shares) = ([0.0; 3], [0.0; 3]);
+                for (k, part) in parts.iter().enumerate() {
+                    let at = part.at();
+                    assert!((at.x - PLACES[k][0]).abs() < 1e-12 && (at.y - PLACES[k][1]).abs() < 3e-3);
+                    let [fx, fy, tau] = std::array::from_fn(|c| wrenches[9 * i + 3 * k + c]);
+                    sum = [sum[0] + fx, sum[1] + fy, sum[2] + tau + at.x * fy - at.y * fx];
+                    let of = 3 * i + k;
+                    let share = forces[of] / force[i];
+                    shares = [shares[0] + share, shares[1] + share * slips[of], shares[2] + share * nears[of]];
+                    partial += usize::from((slips[of] > 0.5) != (slip[i] > 0.5));
+                    // No patch has more friction than its own coefficient allows.
+                    let most = if k == 1 { 0.7 } else { 1.0 } * 0.7 * forces[of] + 0.02 * force[i];
+                    assert!(fx.hypot(fy) < most * (1.0 + 1e-3), "{fx} {fy} of {}", forces[of]);
+                }
+                for (c, arm) in [1.0, 1.0, 0.03].into_iter().enumerate() {
+                    let (found, wanted) = (sum[c], wrench[3 * i + c]);
+                    let limit = tolerance * force[i] * arm;
+                    assert!((found - wanted).abs() < limit, "{kind} {law} {i}: {found} {wanted}");
+                }
+                assert!((shares[0] - 1.0).abs() < 1e-6);
+                // In single precision bristles at a threshold may be on either side of it.
+                let unsure = if tolerance < 1e-6 { 1e-6 } else { 0.02 };
+                assert!((shares[1] - slip[i]).abs() < unsure && (shares[2] - near[i]).abs() < unsure, "{shares:?}");
+            }
+        }
+    }
+    assert!(partial > 5, "some patches slip while others stick: {partial}");
+}
+
+#[test]
+fn shards_extensions_and_formats_have_the_patches() {
+    let dir = tempfile::tempdir().unwrap();
+    let (engine, all) = (Cpu::new(), |_| true);
+    let text = text("\"gripper\"", "lugre");
+    let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
+    let out = |name: &str| dir.path().join(name);
+    let content = |of: &Path| std::fs::read(of.join("trajectories.npz")).unwrap();
+    let both = [Extra::Patches, Extra::Shear];
+    rollout(&scenario, &engine, &options(&out("whole"), &both), &all).unwrap();
+    let part = |index, extras: &[Extra]| {
+        let part = out(&format!("part{index}{}", extras.len()));
+        rollout(&scenario, &engine, &Options { shard: Some(Shard { index, of: 2 }), ..options(&part, extras) }, &all)
+            .unwrap();
+        part
+    };
+    let parts = [part(1, &both), part(2, &both)];
+    merge(&Merge::open(&parts).unwrap(), &options(&out("merged"), &both)).unwrap();
+    assert!(content(&out("merged")) == content(&out("whole")));
+    let without = [part(1, &[Extra::Shear]), part(2, &[Extra::Shear])];
+    let refused = merge(&Merge::open(&without).unwrap(), &options(&out("no"), &both)).unwrap_err().to_string();
+    assert!(refused.contains("has no friction of patches") && refused.contains("`--with patches`"), "{refused}");
+    let fewer = Scenario::parse(&text.replace("contacts = 2", "contacts = 1"), ".".as_ref(), "s.toml").unwrap();
+    rollout(&fewer, &engine, &options(&out("grown"), &both), &all).unwrap();
+    rollout(&scenario, &engine, &Options { extend: true, ..options(&out("grown"), &both) }, &all).unwrap();
+    assert!(content(&out("grown")) == content(&out("whole")));
+    #[cfg(feature = "lerobot")]
+    {
+        let datasets = Datasets { formats: vec![Format::Zarr, Format::Lerobot], extras: both.to_vec() };
+        rollout(&scenario, &engine, &Options { datasets, ..Options::new(out("learn")) }, &all).unwrap();
+        let info = std::fs::read_to_string(out("learn").join("lerobot/meta/info.json")).unwrap();
+        let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+        let shape = |name: &str| info["features"][name]["shape"].clone();
+        assert_eq!(shape("observation.patch_wrench"), serde_json::json!([3, 3]));
+        assert_eq!(shape("observation.patch_slip"), serde_json::json!([3]));
+        assert_eq!(shape("observation.shear"), serde_json::json!([1, 116, 2]));
+        let zarr = out("learn").join("dataset.zarr/patch_wrench/zarr.json");
+        let zarr: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(zarr).unwrap()).unwrap();
+        assert_eq!(zarr["dimension_names"], serde_json::json!(["contact", "sample", "patch", "axis"]));
+    }
+}
+
+#[test]
+fn contacts_without_several_patches_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let several = text("\"gripper\"", "lugre");
+    let reduced = several.replace("[patch]", "[contact]\nmodel = \"reduced\"\n[patch]");
+    let (start, end) = (several.find("[[patches]]").unwrap(), several.find("[friction]").unwrap());
+    let single = format!("{}{}", &several[..start], &several[end..]);
+    for (text, wanted) in [(single, "with = patches: expected this extra only for"), (reduced, "`distributed`")] {
+        let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
+        let out = dir.path().join("run");
+        let refused = rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Patches]), &|_| true);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(wanted), "{refused}");
+        assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is written");
+    }
+}
