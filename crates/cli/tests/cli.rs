@@ -577,7 +577,9 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
 #[test]
 fn a_run_is_repeated_from_its_directory() {
     use npyz::WriterBuilder;
-    let dir = slide(&SLIDE.replace("shape = \"disc\"\ncells = 5", "file = \"map.npy\""));
+    let text = SLIDE.replace("shape = \"disc\"\ncells = 5", "file = \"map.npy\"");
+    // Factors of friction from the same file, of which the run has a copy of its own.
+    let dir = slide(&text.replace("[friction]", "[friction]\nmap = \"map.npy\""));
     let file = fs::File::create(dir.path().join("map.npy")).unwrap();
     let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[2, 3]).writer(file).begin_nd().unwrap();
     writer.extend([1.0f64, 2.0, 0.5, 1.0, 1.0, 3.0]).unwrap();

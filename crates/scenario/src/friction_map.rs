@@ -12,7 +12,7 @@ use bristle::patch::Grid;
 use bristle::range::FRICTION_FACTOR;
 
 /// The key of a friction map.
-pub(super) const MAP: &str = "friction.map";
+pub const MAP: &str = "friction.map";
 
 /// Factors of the coefficients of friction over the patch.
 #[derive(Clone, Debug, PartialEq)]

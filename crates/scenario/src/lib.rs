@@ -39,7 +39,9 @@ pub use clock::TimesFrom;
 pub use columns::{Column, Order, TableSpec};
 pub use describe::Descriptions;
 use diagnostics::Document;
+use friction_map::FrictionMapSpec;
 pub use diagnostics::{Excerpt, ScenarioError};
+pub use friction_map::MAP as FRICTION_MAP;
 pub use level::{BASELINE, Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
@@ -412,13 +414,17 @@ impl Scenario {
             Some(Baseline::File(file)) => Some(file),
             _ => None,
         };
-        let files = [self.spec.patch.file.as_ref(), baseline, self.spec.table.as_ref().map(|t| &t.file)];
+        let friction = match &self.spec.friction.map {
+            Some(FrictionMapSpec::File(file)) => Some(file),
+            _ => None,
+        };
+        let files = [self.spec.patch.file.as_ref(), baseline, friction, self.spec.table.as_ref().map(|t| &t.file)];
         FILE_KEYS.into_iter().zip(files).filter_map(|(key, file)| Some((key, self.base.join(file?))))
     }
 }
 
 /// The keys that name files which a scenario reads.
-pub const FILE_KEYS: [&str; 3] = ["patch.file", BASELINE, "table.file"];
+pub const FILE_KEYS: [&str; 4] = ["patch.file", BASELINE, FRICTION_MAP, "table.file"];
 
 /// The JSON schema of scenario files.
 pub fn json_schema() -> serde_json::Value {

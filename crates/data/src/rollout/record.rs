@@ -16,7 +16,7 @@ use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
 use bristle::engine::EngineInfo;
-use bristle_scenario::{BASELINE, FILE_KEYS, Scenario, ScenarioError, change};
+use bristle_scenario::{BASELINE, FILE_KEYS, FRICTION_MAP, Scenario, ScenarioError, change};
 
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
@@ -258,6 +258,7 @@ fn kept_name(key: &str, file: &Path) -> String {
     let prefix = match key {
         "table.file" => "table-",
         BASELINE => "baseline-",
+        FRICTION_MAP => "friction-",
         _ => "",
     };
     if name.starts_with(prefix) { name.into_owned() } else { format!("{prefix}{name}") }
