@@ -1039,6 +1039,19 @@ fn the_surface_of_several_patches_is_the_sum_of_theirs() {
             let draw = Draw::new(73, i);
             let v = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
             let twist = Twist::new(v[0], v[1], 40.0 * v[2]);
+            let surface = Surface::new(patch, Rule::Bilinear);
+            let by_parts = patch.parts().iter().enumerate().map(|(k, part)| {
+                let (share, own) = patch.with_friction_in_pressure().part(k);
+                let (at, (sin, cos)) = (part.at(), part.at().theta.sin_cos());
+                let v = twist.at([at.x, at.y]);
+                let v = Twist::new(cos * v.vx + sin * v.vy, cos * v.vy - sin * v.vx, v.w);
+                let w = Surface::new(&own.unwrap(), Rule::Bilinear).wrench_at_origin(v, 1.0, 1.0) * share;
+                Wrench::new(cos * w.fx - sin * w.fy, sin * w.fx + cos * w.fy, w.tau).about([-at.x, -at.y])
+            });
+            let wanted = by_parts.fold(Wrench::default(), |sum, w| sum + w) * (2.0 * surface.friction());
+            let found = surface.wrench_at_origin(twist, 0.5, 4.0);
+            let far = [found.fx - wanted.fx, found.fy - wanted.fy, 30.0 * (found.tau - wanted.tau)];
+            assert!(far.iter().all(|f| f.abs() < 1e-12), "{k} {twist:?}: {found:?} {wanted:?}");
             for (rule, n, limit) in [(Rule::Points, 1, 1e-12), (Rule::Cells, 40, 2e-4)] {
                 let mut sum = Wrench::default();
                 for part in patch.parts() {
@@ -1065,8 +1078,8 @@ fn the_surface_of_several_patches_is_the_sum_of_theirs() {
     }
 }
 
-/// Margins of several patches are on their surface: no twist has less power. Tables are the same on every
-/// way to make them, also with axes of friction.
+/// Margins of several patches are on their surface: no twist has less power, also with axes of friction.
+/// Tables in single precision and of a GPU are there, and those in double.
 #[test]
 fn margins_and_tables_of_several_patches_are_those_of_their_surface() {
     let gpu = Gpu::new(Choice::Any).unwrap();
@@ -1127,8 +1140,26 @@ fn shares_of_supports_are_those_of_equilibrium() {
     close(&shares(&three, [0.4, 0.0]), &[0.0, 1.0, 0.0]);
     let four = [[-0.2, -0.1], [0.2, -0.1], [0.2, 0.1], [-0.2, 0.1]];
     close(&shares(&four, [0.0; 2]), &[0.25; 4]);
-    // Of least norm: each is a plane over the place of the support.
+    // Of least norm: a plane over the place of the support, where that is not negative.
     close(&shares(&four, [0.1, 0.0]), &[0.125, 0.375, 0.375, 0.125]);
+    let corner = shares(&four, [0.18, 0.08]);
+    assert!(corner.iter().all(|share| *share >= 0.0) && corner[0] == 0.0 && corner[2] > 0.8, "{corner:?}");
+    close(&shares(&four, [0.2, 0.05]), &[0.0, 0.25, 0.75, 0.0]);
+    // No other shares that carry the weight have a smaller norm.
+    for i in 0..200 {
+        let draw = Draw::new(76, i);
+        let n = 4 + i as usize % 9;
+        let at: Vec<[f64; 2]> = (0..n).map(|k| [0, 1].map(|c| draw.uniform(&format!("place {k} {c}")) - 0.5)).collect();
+        let some: Vec<f64> = (0..n).map(|k| draw.uniform(&format!("share {k}")).powi(3)).collect();
+        let sum: f64 = some.iter().sum();
+        let weight = [0, 1].map(|c| some.iter().zip(&at).map(|(s, at)| s * at[c]).sum::<f64>() / sum);
+        let found = shares(&at, weight);
+        let carried = [0, 1].map(|c| found.iter().zip(&at).map(|(s, at)| s * at[c]).sum::<f64>());
+        assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!((carried[0] - weight[0]).abs() < 1e-9 && (carried[1] - weight[1]).abs() < 1e-9, "{i}");
+        let norm = |of: &[f64], by: f64| of.iter().map(|s| (s / by).powi(2)).sum::<f64>();
+        assert!(found.iter().all(|s| *s >= 0.0) && norm(&found, 1.0) <= norm(&some, sum) * (1.0 + 1e-9), "{i}");
+    }
     close(&shares(&[[0.1, 0.1]], [0.1, 0.1]), &[1.0]);
     for (at, weight) in [(&three[..], [0.3, 0.3]), (&three[..2], [0.2, 0.01]), (&three[..1], [0.01, 0.0])] {
         let error = Patch::shares_by_equilibrium(&feet(at), weight).unwrap_err().to_string();
@@ -1157,4 +1188,32 @@ fn shares_of_supports_are_those_of_equilibrium() {
     refused(&[Placed { patch: compound.clone(), ..none[0].clone() }], "patches.0.patch");
     assert!(compound.scaled(2.0, 3.0).is_err() && compound.scaled(2.0, 2.0).is_ok());
     assert!((compound.scaled(2.0, 2.0).unwrap().radius() - 2.0 * compound.radius()).abs() < 1e-15);
+}
+
+/// Cells that are parallelograms are integrated exactly: wherever the centre of rotation is, a coarse grid
+/// and a fine one of the same square have the same surface; and axes that are hardly oblique have that of
+/// axes along the grid.
+#[test]
+fn oblique_cells_are_integrated_exactly() {
+    let square = |n: usize| Patch::shape(Grid::new(n, n, 0.02, 0.02).unwrap(), Shape::Square).unwrap();
+    let with = |n: usize, angle: f64| {
+        let axes = FrictionAxes::new(0.3, angle).unwrap();
+        Surface::new(&square(n).with_friction_axes(axes), Rule::Cells)
+    };
+    let far = |a: Wrench, b: Wrench| {
+        [a.fx - b.fx, a.fy - b.fy, 100.0 * (a.tau - b.tau)].map(f64::abs).into_iter().fold(0.0, f64::max)
+    };
+    let (coarse, fine, one) = (with(2, 0.5), with(16, 0.5), with(1, 0.5));
+    let (straight, hardly) = (with(5, 0.0), with(5, 1e-7));
+    assert!((coarse.radius() - fine.radius()).abs() < 1e-15 && (one.radius() - fine.radius()).abs() < 1e-15);
+    for i in 0..200 {
+        let draw = Draw::new(75, i);
+        let [x, y, turn] = ["vx", "vy", "w"].map(|name| 2.0 * draw.uniform(name) - 1.0);
+        // Centres of rotation from inside the patch to far outside it.
+        let twist = Twist::new(x, y, turn * 10f64.powi(i as i32 % 7));
+        let [a, b, c] = [&coarse, &fine, &one].map(|surface| surface.coulomb(twist));
+        assert!(far(a, b) < 2e-12 && far(c, b) < 2e-12, "{twist:?}: {a:?} {b:?} {c:?}");
+        let [a, b] = [&straight, &hardly].map(|surface| surface.coulomb(twist));
+        assert!(far(a, b) < 1e-6, "{twist:?}: {a:?} {b:?}");
+    }
 }

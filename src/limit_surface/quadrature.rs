@@ -1,9 +1,10 @@
 //! Coulomb wrenches of rotations as sums over the cells of a patch, by three rules.
 //!
-//! `points`, `bilinear` and `cells` are the rules; `mesh` sums over a patch for many centres of rotation at
-//! once. Near field: `antiderivative` has the integrals over cells in closed form, and `near_field` uses them
-//! around a centre of rotation in single precision. Far field: `cell_series` is the mean over one cell that
-//! is far from the centre of rotation, `multipole` the sum over a patch that is far from it.
+//! `points`, `bilinear` and `cells` are the rules, the last for parallelograms in `parallelograms`; `mesh`
+//! sums over a patch for many centres of rotation at once. Near field: `antiderivative` has the integrals
+//! over cells in closed form, and `near_field` uses them around a centre of rotation in single precision. Far
+//! field: `cell_series` is the mean over one cell that is far from the centre of rotation, `multipole` the
+//! sum over a patch that is far from it.
 
 mod antiderivative;
 mod bilinear;
@@ -15,6 +16,7 @@ mod multipole;
 mod near_field;
 mod node_correlation;
 mod one_cell;
+mod parallelograms;
 mod points;
 mod rotations;
 mod rule;
@@ -28,6 +30,7 @@ pub use frame::{Frame, unit, unit_shape};
 pub use mesh::Mesh;
 pub use multipole::{Multipole, SMALLEST_TERM};
 pub use one_cell::OneCell;
+pub use parallelograms::Parallelograms;
 #[cfg(feature = "gpu")]
 pub use points::AT_REST_ON_GPU;
 pub use points::Points;

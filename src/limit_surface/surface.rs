@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::compound::Parts;
-use super::quadrature::{Bilinear, Cells, Frame, Mesh, Multipole, Points, Rotations, Rule, SMALLEST_TERM};
+use super::quadrature::{
+    Bilinear, Cells, Frame, Mesh, Multipole, Parallelograms, Points, Rotations, Rule, SMALLEST_TERM,
+};
 use crate::number::real::LANES;
 use crate::patch::{FrictionAxes, Grid, Patch};
 use crate::planar::{Twist, Wrench};
@@ -49,7 +51,9 @@ pub struct Surface {
     pub(super) cells: Option<Cells>,
     bilinear: Option<Bilinear>,
     /// The surfaces of the patches of a compound patch, of which this one is the sum.
-    pub(super) parts: Option<Parts>,
+    parts: Option<Parts>,
+    /// The cells that are no rectangles.
+    parallelograms: Option<Parallelograms>,
 }
 
 impl Surface {
@@ -60,8 +64,7 @@ impl Surface {
     ///
     /// With axes of friction ([`Patch::with_friction_axes`]) the surface is a linear image of that of an
     /// isotropic patch, `docs/model.md` (20e). Where the axes are not those of the grid the cells of that are
-    /// parallelograms, over which `cells` and `bilinear` both sum by Gauss' rule, to 1e-3; `points` is as
-    /// otherwise.
+    /// parallelograms, over which `bilinear` integrates as `cells` does.
     pub fn new(patch: &Patch, rule: Rule) -> Self {
         let (pressed, told) = (&*patch.isotropic(), patch.with_friction_in_pressure());
         let patch = &pressed.with_friction_in_pressure();
@@ -82,12 +85,13 @@ impl Surface {
             friction: pressed.friction_map().map(|_| pressed.mean_friction()),
             viscous: ([to[0] - from[0], to[1] - from[1]], pressed.viscous()),
             unit,
-            points: if is_fine { frame.finest_points(patch) } else { frame.points(patch) },
+            points: if is_fine { frame.fine_points(patch) } else { frame.points(patch) },
             mesh: Mesh::new(frame.columns(patch), frame.rows(patch), patch.weights()),
             cells: (rule == Rule::Cells && !is_irregular)
                 .then(|| Cells::new(frame.lines(patch.grid()), patch.weights())),
             bilinear: (rule == Rule::Bilinear && !is_irregular).then(|| Bilinear::new(patch, frame)),
             parts: has_parts.then(|| Parts::new(patch, rule)),
+            parallelograms: (is_fine && is_oblique).then(|| Parallelograms::new(patch, frame)),
         };
         if rule != Rule::Points {
             let radius = -surface.isotropic_coulomb(Twist::new(0.0, 0.0, 1.0)).tau;
@@ -129,9 +133,10 @@ impl Surface {
         }
         // Lengths in `unit`, speeds of order one.
         let local = [scaled[0] / scale, scaled[1] / scale, scaled[2] / scale / span];
-        let [fx, fy, tau] = match (&self.cells, &self.bilinear) {
-            (Some(cells), _) => cells.wrench(local, &self.points),
-            (_, Some(bilinear)) => bilinear.wrench(local, &self.points),
+        let [fx, fy, tau] = match (&self.cells, &self.bilinear, &self.parallelograms) {
+            (Some(cells), ..) => cells.wrench(local, &self.points),
+            (_, Some(bilinear), _) => bilinear.wrench(local, &self.points),
+            (.., Some(parallelograms)) => parallelograms.wrench(local, &self.points),
             _ => self.points.wrench(local),
         };
         Wrench::new(fx, fy, tau * self.unit)
@@ -179,6 +184,11 @@ impl Surface {
     /// How friction differs by direction, if it does.
     pub(super) const fn axes(&self) -> Option<&FrictionAxes> {
         self.patch.friction_axes()
+    }
+
+    /// Whether `points` are not the cells of its rule, but points that are fine enough for derivatives.
+    pub(super) const fn has_fine_points(&self) -> bool {
+        self.parts.is_some() || self.parallelograms.is_some()
     }
 
     /// Whether the patch had a friction map.
@@ -248,7 +258,10 @@ impl Rotations for Surface {
             out[k] = match &self.cells {
                 Some(cells) if cells.is_far(c, self.points.span) => cells.wrench(twist, &self.points),
                 // Its cells are not in columns and rows.
-                None if self.isotropic.is_irregular() => self.points.wrench(twist),
+                None if self.isotropic.is_irregular() => match &self.parallelograms {
+                    Some(parallelograms) => parallelograms.wrench(twist, &self.points),
+                    None => self.points.wrench(twist),
+                },
                 // With the centre of rotation next to that of a cell, the cell may count as at rest, which
                 // sums over a mesh do not check.
                 None if self.mesh.is_next_to(c, 1e-6) => self.points.wrench(twist),

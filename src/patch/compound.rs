@@ -99,16 +99,12 @@ impl Patch {
     /// sums of those of the patches.
     ///
     /// ```
-    /// use bristle::patch::{Grid, Patch, Placed, Shape};
-    /// use bristle::planar::Pose;
-    /// // A stool of three round feet of 1 cm, each 10 cm from its middle.
-    /// let foot = Patch::shape(Grid::new(5, 5, 0.01, 0.01)?, Shape::Disc)?;
-    /// let feet = [0.0, 120.0, 240.0].map(|angle: f64| {
-    ///     let (sin, cos) = angle.to_radians().sin_cos();
-    ///     Placed { patch: foot.clone(), at: Pose::new(0.1 * cos, 0.1 * sin, 0.0), force: 1.0, friction: 1.0 }
-    /// });
-    /// let stool = Patch::compound(&feet)?;
-    /// assert!((stool.radius() - 0.1).abs() < 1e-4);
+    /// use bristle::patch::{Grid, Patch, Placed, Shape}; use bristle::planar::Pose; // A stool of three round
+    /// feet of 1 cm, each 10 cm from its middle. let foot = Patch::shape(Grid::new(5, 5, 0.01, 0.01)?,
+    /// Shape::Disc)?; let feet = [0.0, 120.0, 240.0].map(|angle: f64| { let (sin, cos) =
+    /// angle.to_radians().sin_cos(); Placed { patch: foot.clone(), at: Pose::new(0.1 * cos, 0.1 * sin, 0.0),
+    /// force: 1.0, friction: 1.0 } }); let stool = Patch::compound(&feet)?; assert!((stool.radius() -
+    /// 0.1).abs() < 1e-4);
     /// # Ok::<(), bristle::error::PatchError>(())
     /// ```
     ///
@@ -160,7 +156,7 @@ impl Patch {
 
     /// The shares of the normal force [-] by which supports at the centres of pressure of the patches carry a
     /// weight over the place `at` [m] of the compound patch: those of three follow from equilibrium, those of
-    /// more are the ones nearest to equal shares (of least norm), `docs/model.md` (20g).
+    /// more are the ones of least norm, nearest to equal shares, `docs/model.md` (20g).
     ///
     /// # Errors
     /// A weight that is not over the supports, so that one of them would have to pull.
@@ -173,20 +169,15 @@ impl Patch {
         // In units of the distances, so that all rows are of one size.
         let unit = places.iter().flatten().fold(f64::MIN_POSITIVE, |most, x| x.abs().max(most));
         let rows: Vec<Vector3<f64>> = places.iter().map(|[x, y]| Vector3::new(1.0, x / unit, y / unit)).collect();
-        // The least norm of B s = (1, 0, 0) is s = B' (B B')^-1 (1, 0, 0).
-        let square: Matrix3<f64> = rows.iter().map(|row| row * row.transpose()).sum();
-        let multiplier = square.pseudo_inverse(1e-12).unwrap_or_default() * Vector3::x();
-        let shares: Vec<f64> = rows.iter().map(|row| row.dot(&multiplier)).collect();
+        let shares = least_shares(&rows);
         let sum: Vector3<f64> = rows.iter().zip(&shares).map(|(row, share)| row * *share).sum();
         let off = (sum - Vector3::x()).amax();
-        let pulls = shares.iter().position(|share| *share < -1e-12);
-        if off > 1e-9 || pulls.is_some() {
+        if off > 1e-9 {
             let [x, y] = at;
-            let which = pulls.map_or_else(String::new, |k| format!(": patch {k} would have to pull"));
-            let accepted = format!("a weight over the patches, not at ({x}, {y}) m of their frame{which}");
+            let accepted = format!("a weight over the patches, not at ({x}, {y}) m of their frame");
             return Err(ParameterError::new("patches.share", "equilibrium", accepted));
         }
-        Ok(shares.into_iter().map(|share| share.max(0.0)).collect())
+        Ok(shares)
     }
 
     /// The centre [m] of cell `i` before [`Patch::on_cells`].
@@ -213,8 +204,8 @@ impl Patch {
     }
 
     /// Whether the cells are not the rectangles of the columns and rows of the grid: those of a compound
-    /// patch, or parallelograms.
-    pub(crate) const fn is_irregular(&self) -> bool {
+    /// patch, or parallelograms, as the isotropic patch of a table with axes of friction may have.
+    pub const fn is_irregular(&self) -> bool {
         self.oblique.is_some() || self.compound.is_some()
     }
 
@@ -224,6 +215,34 @@ impl Patch {
         self.compound == other.compound
     }
 }
+
+/// The shares `s >= 0` of least norm with `sum s row = (1, 0, 0)`; others where there are none.
+///
+/// They are `max(0, row . m)` with the multiplier `m` that is the least of the convex function
+/// `1/2 sum max(0, row . m)^2 - m_x`, by Newton's method: it is quadratic while the same supports carry.
+fn least_shares(rows: &[Vector3<f64>]) -> Vec<f64> {
+    let share = |m: &Vector3<f64>, row: &Vector3<f64>| row.dot(m).max(0.0);
+    let value = |m: &Vector3<f64>| 0.5 * rows.iter().map(|row| share(m, row).powi(2)).sum::<f64>() - m.x;
+    let mut m = Vector3::x() / rows.len() as f64;
+    for _ in 0..MOST_SETS_OF_SUPPORTS {
+        let carrying = rows.iter().filter(|row| row.dot(&m) > 0.0);
+        let square: Matrix3<f64> = carrying.clone().map(|row| row * row.transpose()).sum();
+        let slope: Vector3<f64> = carrying.map(|row| row * row.dot(&m)).sum::<Vector3<f64>>() - Vector3::x();
+        let step = -square.pseudo_inverse(1e-12).unwrap_or_default() * slope;
+        let mut length = 1.0;
+        while length > 1e-9 && value(&(m + step * length)) > value(&m) + 0.25 * length * slope.dot(&step) {
+            length *= 0.5;
+        }
+        m += step * length;
+        if slope.amax() < 1e-12 {
+            break;
+        }
+    }
+    rows.iter().map(|row| share(&m, row)).collect()
+}
+
+/// Most steps of Newton's method of [`least_shares`], each of which may change which supports carry.
+const MOST_SETS_OF_SUPPORTS: usize = 100;
 
 impl Placed {
     /// Checks what it says about patch `k`.

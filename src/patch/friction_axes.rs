@@ -166,8 +166,8 @@ impl Patch {
         Cow::Owned(Self { takes_frames: self.takes_frames, friction: self.friction.clone(), ..patch })
     }
 
-    /// Whether all places are multiplied by a matrix: those of the isotropic patch of one that is compound, or
-    /// whose axes of friction are not those of its grid.
+    /// Whether all places are multiplied by a matrix: those of the isotropic patch of one that is compound,
+    /// or whose axes of friction are not those of its grid.
     pub(crate) const fn is_oblique(&self) -> bool {
         self.oblique.is_some()
     }
@@ -181,6 +181,15 @@ impl Patch {
     pub(crate) fn cell_area(&self) -> f64 {
         let [xx, xy, yy] = self.oblique.unwrap_or([1.0, 0.0, 1.0]);
         self.grid.dx * self.grid.dy * (xx * yy - xy * xy)
+    }
+
+    /// Centres \[m\] of some cells.
+    pub(crate) fn places(&self, cells: &[usize]) -> Vec<[f64; 2]> {
+        if self.is_irregular() {
+            return cells.iter().map(|i| self.place(*i)).collect();
+        }
+        let grid = &self.grid;
+        cells.iter().map(|i| grid.centre(i % grid.nx, i / grid.nx)).collect()
     }
 
     /// Centre \[m\] of cell `i`.

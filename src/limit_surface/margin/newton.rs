@@ -115,13 +115,11 @@ fn supports(surface: &Surface, directions: &[Vector3<f64>]) -> Vec<Support> {
             continue;
         }
         let (of_points, derivative) = surface.points.wrench_and_derivative(twist);
-        let exact = match (&surface.parts, &surface.cells) {
-            (Some(_), _) => {
-                let [fx, fy, tau] = surface.isotropic_coulomb(Twist::new(v.x, v.y, v.z / surface.radius())).to_array();
-                Some([fx, fy, tau / surface.unit])
-            }
-            (None, Some(cells)) => Some(cells.wrench(twist, &surface.points)),
-            (None, None) => None,
+        let exact = if surface.has_fine_points() {
+            let [fx, fy, tau] = surface.isotropic_coulomb(Twist::new(v.x, v.y, v.z / surface.radius())).to_array();
+            Some([fx, fy, tau / surface.unit])
+        } else {
+            surface.cells.as_ref().map(|cells| cells.wrench(twist, &surface.points))
         };
         let [fx, fy, tau] = exact.unwrap_or(of_points);
         let load = Vector3::new(-fx, -fy, -tau / rho);

@@ -13,10 +13,6 @@ const GAUSS: [(f64, f64); 5] = [
     (0.906_179_845_938_664, 0.118_463_442_528_094_54),
 ];
 
-/// Parts of the cells of a patch by whose Gauss points an integral over all of it is exact to 1e-3 of its
-/// largest, wherever the centre of rotation is.
-const LEAST_PARTS: f64 = 1000.0;
-
 /// The centre of pressure and the unit of length of a patch.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -55,25 +51,11 @@ impl Frame {
     /// Five by five Gauss points of each cell that carries pressure. For centres of rotation from six
     /// diagonals of a cell on, their sums are the integrals of `cells` to rounding.
     pub fn fine_points(&self, patch: &Patch) -> Points {
-        self.gauss_points(patch, 1)
-    }
-
-    /// The same of each of at least [`LEAST_PARTS`] equal parts of the cells.
-    pub fn finest_points(&self, patch: &Patch) -> Points {
-        let cells = patch.cells().len().max(1) as f64;
-        self.gauss_points(patch, (LEAST_PARTS / cells).sqrt().ceil().max(1.0) as usize)
-    }
-
-    /// Five by five Gauss points of each of `n` x `n` parts of the cells that carry pressure.
-    fn gauss_points(&self, patch: &Patch, n: usize) -> Points {
-        let parts = (0..n).map(|i| (2 * i + 1) as f64 / n as f64 - 1.0);
-        let on_side: Vec<(f64, f64)> =
-            parts.flat_map(|m| GAUSS.map(|(s, share)| (m + s / n as f64, share / n as f64))).collect();
-        let mut points = Vec::with_capacity(patch.cells().len() * on_side.len() * on_side.len());
+        let mut points = Vec::with_capacity(patch.count_cells() * GAUSS.len().pow(2));
         for (i, w) in patch.weights().iter().enumerate().filter(|(_, w)| **w > 0.0) {
             let ([x, y], [[ax, ay], [bx, by]]) = (patch.place(i), patch.half_sides(i));
-            for (s, share_x) in &on_side {
-                for (t, share_y) in &on_side {
+            for (s, share_x) in GAUSS {
+                for (t, share_y) in GAUSS {
                     let [x, y] = self.place([x + s * ax + t * bx, y + s * ay + t * by]);
                     points.push([x, y, w * share_x * share_y]);
                 }
