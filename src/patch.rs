@@ -351,12 +351,14 @@ impl Patch {
 
     /// The cells that carry pressure, in the order of the map.
     pub fn cells(&self) -> Vec<Cell> {
-        let loaded = self.weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
-        let cell = |(i, &w): (usize, &f64)| {
-            let [x, y] = self.place(i);
-            Cell { x, y, w }
-        };
-        loaded.map(cell).collect()
+        let loaded: Vec<usize> = (0..self.weights.len()).filter(|i| self.weights[*i] > 0.0).collect();
+        let cell = |(i, [x, y]): (&usize, [f64; 2])| Cell { x, y, w: self.weights[*i] };
+        loaded.iter().zip(self.places(&loaded)).map(cell).collect()
+    }
+
+    /// The number of cells that carry pressure.
+    pub fn count_cells(&self) -> usize {
+        self.weights.iter().filter(|w| **w > 0.0).count()
     }
 
     /// Centre of pressure `c = sum w rho` \[m\], `docs/model.md` (16).

@@ -49,7 +49,7 @@ fn bristles(contact: &Contact) -> u64 {
     }
     let patch = &contact.patch;
     let all = patch.changes() || patch.takes_frames();
-    let cells = if all { patch.grid().len() } else { patch.cells().len() } as u64;
+    let cells = if all { patch.grid().len() } else { patch.count_cells() } as u64;
     cells * if cells <= MOST_IN_LANE { LANE_CELL } else { CELL }
 }
 

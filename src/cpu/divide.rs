@@ -70,7 +70,7 @@ pub fn most_cells(contact: &Contact) -> usize {
 
 fn cells(contact: &Contact) -> usize {
     let changes = contact.patch.changes() || contact.patch.takes_frames();
-    if changes { contact.patch.grid().len() } else { contact.patch.cells().len() }
+    if changes { contact.patch.grid().len() } else { contact.patch.count_cells() }
 }
 
 /// Divides contacts, known by their indices, into packs. First come packs of at most `grids` contacts with

@@ -58,22 +58,32 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Of a twist of the patch that of the bristles, and of a wrench of the bristles that of the patch, both
     /// at the same point.
     #[inline(always)]
-    pub(super) fn directed(&self, v: Vec3<R>) -> Vec3<R> {
-        if self.directions.lanes == 0 { v } else { self.directions.apply(v) }
+    pub(super) fn directed(&self, mut v: Vec3<R>) -> Vec3<R> {
+        // Changed in its place, here and below: without axes nothing is copied.
+        if self.directions.lanes != 0 {
+            v = self.directions.apply(v);
+        }
+        v
     }
 
     /// The wrench of the patch of a wrench of the bristles, and its derivative over the patch's twist of that
     /// over the bristles'.
     #[inline(always)]
-    pub(super) fn patch_wrench(&self, sums: (Vec3<R>, Mat3<R>)) -> (Vec3<R>, Mat3<R>) {
-        if self.directions.lanes == 0 { sums } else { with_axes(&self.directions, sums) }
+    pub(super) fn patch_wrench(&self, mut sums: (Vec3<R>, Mat3<R>)) -> (Vec3<R>, Mat3<R>) {
+        if self.directions.lanes != 0 {
+            sums = with_axes(&self.directions, sums);
+        }
+        sums
     }
 
     /// The point of the patch that twists and wrenches of the bristles refer to [m].
     #[inline(always)]
     pub(super) fn patch_point(&self) -> [R; 2] {
-        let point = self.bristles.reference_point();
-        if self.directions.lanes == 0 { point } else { self.directions.patch_place(point) }
+        let mut point = self.bristles.reference_point();
+        if self.directions.lanes != 0 {
+            point = self.directions.patch_place(point);
+        }
+        point
     }
 }
 

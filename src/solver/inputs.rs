@@ -72,9 +72,14 @@ impl<R: Real> LaneInterval<R> {
     #[inline(always)]
     pub fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
         let mut v = [R::splat(0.0); slot::COUNT];
-        let count = if self.moving & lanes == 0 { slot::SURFACE } else { slot::COUNT };
-        for (v, c) in v.iter_mut().zip(&self.c).take(count) {
-            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
+        let at = |c: &[R; 3]| tau.fma(tau.fma(c[2], c[1]), c[0]);
+        for (v, c) in v[..slot::SURFACE].iter_mut().zip(&self.c) {
+            *v = at(c);
+        }
+        if self.moving & lanes != 0 {
+            for (v, c) in v.iter_mut().zip(&self.c).skip(slot::SURFACE) {
+                *v = at(c);
+            }
         }
         if self.waves & lanes != 0 {
             self.add_sinusoids(tau, lanes, &mut v);

@@ -201,7 +201,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if prescribed != 0 {
             // There is nothing to solve, so that this pass commits the stage at once.
             let mask = R::from_bitmask(prescribed);
-            let slip = if self.surface.moving == 0 { load } else { load - surface_twist(&v) };
+            let mut slip = load;
+            if self.surface.moving != 0 {
+                slip = load - surface_twist(&v);
+            }
             update(mask, &mut self.body.patch_twist, slip);
             update(R::from_bitmask(prescribed & !self.stage.second), &mut self.step.before, load);
             self.body.pending_stage = Stage::select(mask, &st, &self.body.pending_stage);
@@ -247,14 +250,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     ) -> (Bits, Bits) {
         let (q, point) = (self.pose_ahead(dt), self.patch_point());
         let t = self.transform(q, dt);
-        let (moves, s) = (self.surface.moving & self.running != 0, surface_twist(v));
+        let moves = self.surface.moving & self.running != 0;
         let grip = a * self.contacts.pads * v[slot::F_N];
         let first = R::from_bitmask(R::bitmask(self.stage.newton.lt(R::splat(0.5))));
-        let guess = if moves {
-            self.slipping_body(&t, q, self.body.patch_twist, s)
-        } else {
-            t.body_twist(self.body.patch_twist)
-        };
+        let mut guess = t.body_twist(self.body.patch_twist);
+        if moves {
+            guess = self.slipping_body(&t, q, self.body.patch_twist, surface_twist(v));
+        }
         let du = Vec3::select(first, guess - self.body.u, self.stage.du);
         let base =
             Vec3::select(R::from_bitmask(self.stage.second), self.step.du1 * R::splat(EXTRAPOLATION), Vec3::zero());
@@ -263,11 +265,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let d = gain.plus_diagonal(self.contacts.mass).solve(rest);
         self.stage.du = du + d;
         let u = self.body.u + self.stage.du;
-        let slip = if moves { self.slip_twist(&t, q, u, s) } else { t.twist(u) };
-        update(R::from_bitmask(solving), &mut self.body.patch_twist, slip);
+        let mut slip = t.twist(u);
         if moves {
+            let s = surface_twist(v);
+            slip = self.slip_twist(&t, q, u, s);
             self.surface.last = self.rates(q, u, slip, s);
         }
+        update(R::from_bitmask(solving), &mut self.body.patch_twist, slip);
         let failed = solving & !(finite(self.stage.du) & finite(self.body.patch_twist));
         let enough = self.tolerance.map_or(NEWTON_TOLERANCE, |t| t.min(NEWTON_TOLERANCE));
         let twists = self.directed(at(self.body.patch_twist, point));

@@ -97,19 +97,25 @@ pub struct Work<R> {
 }
 
 impl<R: Real> Cells<R> {
-    /// Cells at `centres` [m] with shares `w` of the normal force [-], factors of friction `factors` [-] and
-    /// states `zeta` [-].
+    /// Cells at `centres` [m] with shares `w` of the normal force [-], factors of friction `factors` [-], none
+    /// if all are 1, and states `zeta` [-].
     pub fn new(centres: &[[f64; 2]], w: &[f64], factors: &[f64], zeta: &[[f64; 2]]) -> Self {
-        // Lanes behind the last cell have the factor of the last, with which they are in its run.
-        let mut padded = factors.to_vec();
-        padded.resize(factors.len().next_multiple_of(R::LANES), factors.last().copied().unwrap_or(1.0));
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
         Self {
             x: column(centres, 0).into(),
             y: column(centres, 1).into(),
             w: pack(w).into(),
-            runs: runs(pack(&padded).into_iter()).into(),
-            least_friction: factors.iter().copied().fold(f64::INFINITY, f64::min),
+            runs: match factors.last() {
+                None if w.is_empty() => Vec::new().into(),
+                None => vec![Run { end: w.len().div_ceil(R::LANES), factor: R::splat(1.0), is_one: true }].into(),
+                Some(last) => {
+                    // Lanes behind the last cell have the factor of the last, with which they are in its run.
+                    let mut padded = factors.to_vec();
+                    padded.resize(factors.len().next_multiple_of(R::LANES), *last);
+                    runs(pack(&padded).into_iter()).into()
+                }
+            },
+            least_friction: factors.iter().copied().reduce(f64::min).unwrap_or(1.0),
             zx: column(zeta, 0),
             zy: column(zeta, 1),
             saved: (Vec::new(), Vec::new()),

@@ -9,6 +9,8 @@
 //! So it is no twin of `shaders/models/distributed.wgsl`, where a lane goes through all equations for a cell
 //! (`sweep_cell`). `sweep`, `force_change` and `wrench` return the same in both.
 
+use std::ops::Range;
+
 use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::plan::SLIP_SPEED;
@@ -25,31 +27,68 @@ use crate::solver::rigid_stick::RigidStick;
 use crate::solver::runs::Run;
 use crate::solver::transition_cells::TransitionCells;
 
+/// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates the
+/// stage to solve from the moved bases: the opposite of the friction wrench per unit normal force and its
+/// derivative over the twist, `docs/model.md` (41).
+pub fn sweep<R: Real>(
+    cells: &mut Cells<R>,
+    k: &Consts<R>,
+    u: Vec3<f64>,
+    commit: Option<&Stage<f64>>,
+    next: Option<&Stage<f64>>,
+) -> (Vec3<f64>, Mat3<f64>) {
+    cells.workspace.fit(cells.w.len());
+    // Where that pays, cells that stay elastic are separated and summed first.
+    let separates = k.law.is_elastic() && elastic_cells::is_due::<R>(&mut cells.pause);
+    if cells.runs.is_empty() {
+        return sums([0.0; 12]);
+    }
+    let mut sum = sweep_run(cells, 0, separates, k, u, commit, next);
+    for run in 1..cells.runs.len() {
+        let own = sweep_run(cells, run, separates, k, u, commit, next);
+        sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    }
+    sums(sum)
+}
+
 copies! {
-    /// One pass at patch twist `u`. `commit` moves the bases through the stage just solved; `next` evaluates
-    /// the stage to solve from the moved bases: the opposite of the friction wrench per unit normal force and
-    /// its derivative over the twist, `docs/model.md` (41).
-    pub fn sweep<R>(
+    /// A pass over one run of cells. It is one call for each, so that nothing in it depends on how many runs
+    /// there are; most contacts have one.
+    fn sweep_run<R>(
         cells: &mut Cells<R>,
+        run: usize,
+        separates: bool,
         k: &Consts<R>,
         u: Vec3<f64>,
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
-    ) -> (Vec3<f64>, Mat3<f64>) {
-        cells.workspace.fit(cells.w.len());
+    ) -> [f64; 12] {
+        let start = if run == 0 { 0 } else { cells.runs[run - 1].end };
+        let Run { end, factor, is_one } = cells.runs[run];
         let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
+        // No closures, which would be compiled without the vector instructions of this function.
+        #[expect(clippy::manual_map, reason = "see above")]
+        let commit = match &commit {
+            Some(stage) => Some(stage.under(factor)),
+            None => None,
+        };
+        #[expect(clippy::manual_map, reason = "see above")]
+        let next = match &next {
+            Some(stage) => Some(stage.under(factor)),
+            None => None,
+        };
         let u = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];
-        let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, k, u, stages));
-        if next.is_none() {
-            return (Vec3::zero(), Mat3::diagonal(Vec3::zero()));
-        }
-        // A loop and no closure, which would be compiled without the vector instructions of this function.
+        let separates = separates && is_one;
+        let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, start..end, separates, k, u, stages));
         let mut s = [0.0; 12];
+        if next.is_none() {
+            return s;
+        }
         for (s, sum) in s.iter_mut().zip(sum) {
             *s = sum.reduce_sum();
         }
-        sums(s)
+        s
     }
 }
 
@@ -60,40 +99,29 @@ pub fn sums<R: Real>(s: [R; 12]) -> (Vec3<R>, Mat3<R>) {
     (row(0), Mat3::new(row(3), row(6), row(9)))
 }
 
-/// A pass over all cells, run after run; where that pays, those that stay elastic are separated and summed
-/// first.
+/// A pass over cells; if asked to, it separates those that stay elastic and sums them first.
 #[inline(always)]
 fn sweep_cells<R: Real, L: Law>(
     cells: &mut Cells<R>,
+    range: Range<usize>,
+    separates: bool,
     k: &Consts<R>,
     u: [R; 3],
     stages: [Option<&Stage<R>>; 2],
 ) -> [R; 12] {
-    let Cells { x, y, w, runs, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
+    let Cells { x, y, w, zx, zy, pause, workspace: Workspace { scratch, elastic, .. }, .. } = cells;
+    let (x, y, w) = (&x[range.clone()], &y[range.clone()], &w[range.clone()]);
+    let mut groups = Groups { x, y, w, zx: &mut zx[range.clone()], zy: &mut zy[range] };
     let mut sum = [R::splat(0.0); 12];
-    let separates = L::ELASTIC && elastic_cells::is_due::<R>(pause);
-    let mut start = 0;
-    for &Run { end, factor, is_one } in &**runs {
-        let separates = separates && is_one;
-        let mut groups = Groups {
-            x: &x[start..end],
-            y: &y[start..end],
-            w: &w[start..end],
-            zx: &mut zx[start..end],
-            zy: &mut zy[start..end],
-        };
-        let [commit, next] = stages.map(|st| st.map(|st| st.under(factor)));
-        let stages = [commit.as_ref(), next.as_ref()];
-        let others = if separates {
-            elastic.sweep(&mut groups, k, u, stages, &mut sum, pause)
-        } else {
-            Groups { zx: &mut *groups.zx, zy: &mut *groups.zy, ..groups }
-        };
-        sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
-        if separates {
-            elastic.unpack(groups.zx, groups.zy);
-        }
-        start = end;
+    let separates = L::ELASTIC && separates;
+    let others = if separates {
+        elastic.sweep(&mut groups, k, u, stages, &mut sum, pause)
+    } else {
+        Groups { zx: &mut *groups.zx, zy: &mut *groups.zy, ..groups }
+    };
+    sweep_groups::<R, L>(others, scratch, k, u, stages, &mut sum);
+    if separates {
+        elastic.unpack(groups.zx, groups.zy);
     }
     sum
 }

@@ -52,9 +52,12 @@ impl<C: Real> Grid<C> {
     /// The cells of `contact` at indices `active` of its map, those that carry pressure at some time.
     pub fn new(contact: &Contact, active: &[usize]) -> Self {
         let patch = contact.patch.isotropic();
-        let centres: Vec<[f64; 2]> = active.iter().map(|i| patch.place(*i)).collect();
+        let centres = patch.places(active);
         let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
-        let factors: Vec<f64> = active.iter().map(|&i| patch.friction_factor(i)).collect();
+        let factors: Vec<f64> = match patch.friction_map() {
+            Some(factors) => active.iter().map(|&i| factors[i]).collect(),
+            None => Vec::new(),
+        };
         let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
         let cells = Cells::new(&centres, &weights, &factors, &zetas);
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
