@@ -30,6 +30,7 @@ use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::range::{DURATION, SPEED, TURN};
 use crate::schedule::{MapKey, Signal, Span};
+use crate::shear::{Moment, OfPart, of_parts};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
 
@@ -542,6 +543,31 @@ impl Batch {
     /// No such contact, or a device that fails.
     pub fn bristles(&mut self, contact: usize) -> Result<Vec<[f64; 2]>, EngineError> {
         Ok(self.bristles_of(from_ref(&contact))?.remove(0))
+    }
+
+    /// The friction of each of the patches of a contact ([`Patch::compound`](crate::Patch::compound)) in its
+    /// present sample, in their order; none of a contact with one patch.
+    ///
+    /// # Errors
+    /// As [`Batch::bristles`], or a model without bristles in cells.
+    pub fn patches(&mut self, contact: usize) -> Result<Vec<OfPart>, EngineError> {
+        self.check(contact)?;
+        let Contact { patch, model, .. } = &self.contacts[contact];
+        if patch.parts().is_empty() {
+            return Ok(Vec::new());
+        }
+        if !model.is_grid() {
+            let error = ParameterError::new("contact.model", "reduced", "`distributed`, to tell patches apart");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        let (states, time) = (self.bristles(contact)?, self.time(contact));
+        let Sample { pose, twist, wrench, normal_force, .. } = self.samples()?[contact];
+        let of = &self.contacts[contact];
+        if !wrench.to_array().iter().all(|v| v.is_finite()) {
+            return Ok(vec![OfPart::FAILED; of.patch.parts().len()]);
+        }
+        let bristles = of.cells_ever_active().into_iter().zip(states);
+        Ok(of_parts(of, &of.patch, Moment { time, pose, twist, f_n: normal_force }, bristles))
     }
 
     /// [`Batch::bristles`] of several contacts, which a GPU reads together.

@@ -479,6 +479,25 @@ BristleStatus bristle_batch_bristles(BristleBatch *batch,
                                      size_t *count);
 
 /**
+ * Reads the friction of each of the patches of a contact that has several (`[[patches]]` in the scenario),
+ * in their order. Their model must be `distributed`.
+ *
+ * `wrench`: `room` x 3, on the body at the origin of the patch, in the axes of all of them [N, N, N m].
+ * `normal_force`: `room` [N]. `slip`, `near_limit`: `room`, the shares of that on bristles that slip, and on
+ * bristles near their limit. What is NULL is not written. `count`: how many patches there are, 0 of a
+ * contact with one. With fewer in `room` nothing else is written, and the call fails; with a `room` of 0 it
+ * tells `count` alone.
+ */
+BristleStatus bristle_batch_patches(BristleBatch *batch,
+                                    size_t contact,
+                                    double *wrench,
+                                    double *normal_force,
+                                    double *slip,
+                                    double *near_limit,
+                                    size_t room,
+                                    size_t *count);
+
+/**
  * Asks for the present samples and does not wait for them: a GPU goes on computing, and the caller with
  * other work, such as the next bristle_batch_advance(). They take the place of those asked for before.
  */

@@ -2,6 +2,7 @@
 //! bristles.
 
 use bristle::contact::{Bristles, Initial};
+use bristle::shear::OfPart;
 use bristle::{Signal, Twist};
 
 use super::{argument, batch, input};
@@ -126,5 +127,53 @@ pub unsafe extern "C" fn bristle_batch_bristles(
         }
         // SAFETY: as above; a row is two numbers without padding.
         unsafe { raw::fill("out", out.cast::<[f64; 2]>(), states.into_iter()) }
+    })
+}
+
+/// Reads the friction of each of the patches of a contact that has several (`[[patches]]` in the scenario),
+/// in their order. Their model must be `distributed`.
+///
+/// `wrench`: `room` x 3, on the body at the origin of the patch, in the axes of all of them [N, N, N m].
+/// `normal_force`: `room` [N]. `slip`, `near_limit`: `room`, the shares of that on bristles that slip, and on
+/// bristles near their limit. What is NULL is not written. `count`: how many patches there are, 0 of a
+/// contact with one. With fewer in `room` nothing else is written, and the call fails; with a `room` of 0 it
+/// tells `count` alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bristle_batch_patches(
+    batch: *mut BristleBatch,
+    contact: usize,
+    wrench: *mut f64,
+    normal_force: *mut f64,
+    slip: *mut f64,
+    near_limit: *mut f64,
+    room: usize,
+    count: *mut usize,
+) -> BristleStatus {
+    guard(|| {
+        raw::check_out("count", count)?;
+        // SAFETY: pointers are as the header says.
+        let mut batch = unsafe { self::batch(batch) }?;
+        let patches = batch.patches(contact)?;
+        // SAFETY: `count` was checked above.
+        unsafe { count.write(patches.len()) };
+        if room == 0 {
+            return Ok(());
+        }
+        if room < patches.len() {
+            return Err(argument(format!("room = {room}: expected at least {}", patches.len())));
+        }
+        // SAFETY: as above; a row is three numbers without padding.
+        unsafe {
+            if !wrench.is_null() {
+                raw::fill("wrench", wrench.cast::<[f64; 3]>(), patches.iter().map(|of| of.wrench.into()))?;
+            }
+            let fill = |name, out: *mut f64, of: fn(&OfPart) -> f64| {
+                if out.is_null() { Ok(()) } else { raw::fill(name, out, patches.iter().map(of)) }
+            };
+            fill("normal_force", normal_force, |of| of.normal_force)?;
+            fill("slip", slip, |of| of.slip)?;
+            fill("near_limit", near_limit, |of| of.near_limit)?;
+        }
+        Ok(())
     })
 }

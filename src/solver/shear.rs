@@ -34,6 +34,16 @@ pub struct OfPart {
     pub near_limit: f64,
 }
 
+impl OfPart {
+    /// Of a contact that has failed: NaN.
+    pub const FAILED: Self = Self {
+        wrench: Wrench::new(f64::NAN, f64::NAN, f64::NAN),
+        normal_force: f64::NAN,
+        slip: f64::NAN,
+        near_limit: f64::NAN,
+    };
+}
+
 /// The motion of a contact in a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {

@@ -446,6 +446,8 @@ fn null_is_refused_wherever_a_pointer_is_needed() {
             bristle_batch_bristles(none, 0, x, 9, &raw mut count),
             bristle_batch_bristles(h, 0, x, 9, null_mut()),
             bristle_batch_bristles(h, 0, null_mut(), 99, &raw mut count),
+            bristle_batch_patches(none, 0, x, x, x, x, 9, &raw mut count),
+            bristle_batch_patches(h, 0, x, x, x, x, 9, null_mut()),
             bristle_batch_request(none),
             bristle_batch_requested(none, null_mut(), x, x, x, x, x, 3),
             bristle_batch_respond(none, 0, x, 0.1, x, x),
@@ -519,4 +521,41 @@ fn a_handle_may_be_used_from_any_thread() {
     let mut time = 0.0;
     ok(unsafe { bristle_batch_time(handle.0, 0, &raw mut time) });
     assert_eq!(time, 20.0 / 1024.0);
+}
+
+/// The friction of several patches sums up to the wrench of the contact.
+#[test]
+fn several_patches_are_read_one_by_one() {
+    let several = SCENARIO.replace("takes_frames = true\n", "")
+        + "[[patches]]\nat = [0.02, 0]\n[[patches]]\nat = [-0.01, 0.01]\nturn = 0.4\nshare = 2.0\n";
+    let (made, h) = new(&several, None, 0, "cpu", 0.0, 0.0);
+    assert_eq!(made, BristleStatus::Ok, "{}", last());
+    let h = Handle(h);
+    let (mut wrench, mut force, mut slip, mut near) = ([[7.0f64; 3]; 3], [7.0f64; 3], [7.0; 3], [7.0; 3]);
+    let (mut count, mut whole, mut forces) = (0, [[0.0f64; 3]; 3], [0.0f64; 3]);
+    let [w, f, s, n] = [wrench.as_mut_ptr().cast(), force.as_mut_ptr(), slip.as_mut_ptr(), near.as_mut_ptr()];
+    let none: *mut f64 = null_mut();
+    unsafe {
+        ok(bristle_batch_advance(h.0, 0.1));
+        ok(bristle_batch_patches(h.0, 1, none, none, none, none, 0, &raw mut count));
+        assert_eq!(count, 2);
+        refused(
+            bristle_batch_patches(h.0, 1, w, f, s, n, 1, &raw mut count),
+            BristleStatus::Argument,
+            "room = 1: expected at least 2",
+        );
+        refused(bristle_batch_patches(h.0, 3, w, f, s, n, 2, &raw mut count), BristleStatus::Argument, "contact = 3");
+        assert_eq!(wrench, [[7.0; 3]; 3], "nothing is written");
+        ok(bristle_batch_patches(h.0, 1, w, f, s, n, 3, &raw mut count));
+        ok(bristle_batch_wrench(h.0, whole.as_mut_ptr().cast(), 3));
+        ok(bristle_batch_normal_force(h.0, forces.as_mut_ptr(), 3));
+    }
+    let sum = |c: usize| wrench[0][c] + wrench[1][c];
+    assert!((sum(0) - whole[1][0]).abs() < 1e-6 && (sum(1) - whole[1][1]).abs() < 1e-6, "{wrench:?} {whole:?}");
+    let places = [[0.02, 0.0], [-0.01, 0.01]];
+    let torque: f64 = wrench.iter().zip(places).map(|([fx, fy, tau], [x, y])| tau + x * fy - y * fx).sum();
+    assert!((torque - whole[1][2]).abs() < 1e-8, "{wrench:?} {whole:?}");
+    assert!(whole[1][1] > 0.1, "it is held: {whole:?}");
+    assert!((force[0] - forces[1] / 3.0).abs() < 1e-12 && (force[1] - 2.0 * force[0]).abs() < 1e-12);
+    assert!([slip, near].iter().all(|of| of[..2].iter().all(|share| (0.0..=1.0).contains(share)) && of[2] == 7.0));
 }
