@@ -61,7 +61,7 @@ pub fn margins(
         let surface = Surface::new(patch, Rule::Cells);
         let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
         let loaded: Vec<usize> = (i..end).filter(is_there).collect();
-        let loads: Vec<Wrench> = loaded.iter().map(|k| Wrench::from(wrench[*k]).about(patch.cop())).collect();
+        let loads: Vec<Wrench> = loaded.iter().map(|k| Wrench::from(wrench[*k]).about(surface.patch().cop())).collect();
         (i..end).filter(|k| normal_force[*k] == 0.0).for_each(|k| margins[k] = 0.0);
         if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
             for (k, found) in loaded.into_iter().zip(found) {

@@ -7,6 +7,7 @@ use std::path::Path;
 use bristle::Cpu;
 use bristle::engine::Engine;
 use bristle::gpu::{Choice, Gpu};
+use bristle_data::observe::{Under, margins};
 #[cfg(feature = "lerobot")]
 use bristle_data::rollout::Format;
 use bristle_data::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
@@ -158,6 +159,20 @@ fn shards_extensions_and_formats_have_the_patches() {
         let zarr: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(zarr).unwrap()).unwrap();
         assert_eq!(zarr["dimension_names"], serde_json::json!(["contact", "sample", "patch", "axis"]));
     }
+}
+
+/// A force through the centre of friction, which is not that of pressure, moves two patches without a turn.
+#[test]
+fn margins_are_about_the_centre_of_friction() {
+    let text = "duration = 0.1\n[patch]\ncells = 3\nsize = 0.01\n[[patches]]\nat = [0.06, 0]\n\
+                [[patches]]\nat = [-0.06, 0]\nfriction = 0.5\n[friction]\nmu_c = 0.5\nmu_s = 0.6\n\
+                [body]\nkind = 'world'\nmass = 1\ninertia = 1e-3\n[inputs]\nnormal_force = 8\n";
+    let contact = Scenario::parse(text, ".".as_ref(), "s.toml").unwrap().contact(0).unwrap();
+    let (force, f_n) = (-2.0, 8.0);
+    let wrench = [0.0, force, 0.02 * force];
+    let found = margins(&contact, &[0.0], &[wrench], &[f_n], &mut Under::new(&contact))[0];
+    let wanted = 1.0 - 2.0 / (0.75 * 0.6 * f_n);
+    assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
         let mean = there.iter().sum::<f64>() / there.len() as f64;
         let patch = contact.patch.under(mean);
         let surface = Surface::new(&patch, Rule::Cells);
-        let (cop, r) = (patch.cop(), surface.radius());
+        let (cop, r, friction) = (surface.patch().cop(), surface.radius(), surface.friction());
         let mu = |t: f64| contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(t));
         let Ok(table) = LimitTable::of(&surface, 20) else { continue };
         let path: Vec<[f64; 3]> = run.wrench[i]
@@ -195,7 +195,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
             .filter(|(_, (f_n, _))| **f_n > 0.0)
             .map(|(w, (f_n, t))| {
                 let w = Wrench::new(w[0], w[1], w[2]).about(cop);
-                [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }].map(|v| v / (mu(*t) * f_n))
+                [w.fx, w.fy, if r > 0.0 { w.tau / r } else { 0.0 }].map(|v| v / (friction * mu(*t) * f_n))
             })
             .collect();
         let axis = |c: usize| path.iter().map(|p| p[c]).collect::<Vec<f64>>();
