@@ -2,6 +2,7 @@
 //! such as the static coefficient from the Coulomb coefficient, as a sum of parameters of the engine.
 
 use bristle::error::ParameterError;
+use bristle::patch::Cell;
 use bristle::{Contact, Frame, Input, Sensitivity};
 
 use crate::draw::{Origin, Source};
@@ -119,9 +120,16 @@ fn scale(high: &Contact, low: &Contact) -> Option<f64> {
     let (high, low) = (&high.patch, &low.patch);
     let [x, y] = [high.grid().dx / low.grid().dx, high.grid().dy / low.grid().dy];
     let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12;
+    // Patches of a compound one may have moved by themselves, or have other friction.
+    let (all, others) = (high.cells(), low.cells());
+    let size = others.iter().map(|cell| cell.x.hypot(cell.y)).fold(0.0, f64::max);
+    let is_scaled = |(i, (a, b)): (usize, (&Cell, &Cell))| {
+        (a.x - x * b.x).hypot(a.y - x * b.y) <= 1e-9 * size && high.friction_factor(i) == low.friction_factor(i)
+    };
     let is_one = high.weights().len() == low.weights().len()
         && high.weights().iter().zip(low.weights()).all(same)
         && (x - y).abs() <= 1e-12
+        && all.iter().zip(&others).enumerate().all(is_scaled)
         && high.rule().is_none();
     is_one.then_some(x)
 }

@@ -307,6 +307,9 @@ def test_a_call_that_is_interrupted_changes_nothing():
             "not its times or frequencies",
         ),
         (BOX.replace("cells = 11", "cells = 11\nsize = [0.02, 0.03]"), ["patch.size.0"], "scales the patch as a whole"),
+        ("patches = [{ at = [0.01, 0] }, { turn = 0.3 }]\n" + BOX, ["patches.1.turn"], "scales the patch as a whole"),
+        ("patches = [{ at = [0.01, 0] }, { friction = 0.3 }]\n" + BOX, ["patches.1.friction"], "scales the patch"),
+        ("patches = [{ at = [0.01, 0] }, { turn = 0.3 }]\n" + BOX, ["patch.size"], "scales the patch as a whole"),
         (BOX.replace("[patch]", "[stop_when]\ndisplacement = 0.1\n[patch]"), [], "a scenario without `stop_when`"),
         ("precision = 'f32'" + BOX, [], 'device = "cpu", and precision = "f64"'),
         (

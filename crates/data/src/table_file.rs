@@ -8,7 +8,7 @@ use npyz::WriterBuilder;
 use serde::{Deserialize, Serialize};
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-use bristle::error::PatchError;
+use bristle::error::{ParameterError, PatchError};
 use bristle::limit_surface::{Rule, Table};
 use bristle::patch::{Grid, Patch};
 use bristle_scenario::input::Npz;
@@ -45,8 +45,13 @@ weights [row from the bottom, column]";
 /// `single_precision` for nodes that are exact to that only.
 ///
 /// # Errors
-/// What the machine says when the file cannot be written.
+/// A patch whose cells are not in columns and rows, which the file could not hold; what the machine says when
+/// the file cannot be written.
 pub fn save(table: &Table, path: &Path, mu: f64, f_n: f64) -> Result<(), PatchError> {
+    if table.patch().is_irregular() {
+        let accepted = "cells in the columns and rows of a grid, as a file of tables has them";
+        return Err(ParameterError::new("table.patch", "another patch", accepted).into());
+    }
     let io = |source| PatchError::Io { path: path.to_owned(), source };
     let file = File::create(path).map_err(io)?;
     write(table, BufWriter::new(FirstError::new(file)), mu, f_n).map_err(io)

@@ -1,7 +1,8 @@
 //! Tables of limit surfaces in files.
 
 use bristle::limit_surface::{Basis, Rule, Table};
-use bristle::patch::{Grid, Patch};
+use bristle::patch::{FrictionAxes, Grid, Patch, Placed};
+use bristle::planar::Pose;
 use bristle::random::Draw;
 use bristle_data::table_file::{load, save};
 
@@ -32,4 +33,20 @@ fn a_table_survives_its_file() {
     std::fs::write(&path, b"not a table").unwrap();
     assert!(load(&path).unwrap_err().to_string().contains("not an NPZ file"));
     assert!(load(&folder.path().join("none.npz")).is_err());
+}
+
+/// A file has a map in columns and rows. A patch whose cells are elsewhere is refused, and nothing is
+/// written.
+#[test]
+fn tables_of_cells_elsewhere_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.npz");
+    let placed = |x: f64| Placed { patch: random_patch(3), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+    let compound = Patch::compound(&[placed(0.0), placed(0.1)]).unwrap();
+    let oblique = random_patch(3).with_friction_axes(FrictionAxes::new(0.5, 0.4).unwrap());
+    for patch in [compound, oblique] {
+        let error = save(&Table::new(&patch, Rule::Points, 3).unwrap(), &path, 0.6, 4.0).unwrap_err().to_string();
+        assert!(error.starts_with("table.patch = another patch: expected cells in the columns"), "{error}");
+        assert!(!path.exists());
+    }
 }

@@ -35,10 +35,10 @@ impl<'a> Sampler<'a> {
         Self { draw, given, table: String::new(), used, wrong: None, row: None, columns: Vec::new(), parameters }
     }
 
-    /// From now on the fields that are drawn are in this table, such as `contacts.2.`.
-    #[cfg(feature = "rigid")]
-    pub fn within(&mut self, table: impl Into<String>) {
-        self.table = table.into();
+    /// From now on the fields that are drawn are in this table, such as `contacts.2.`; returns the one
+    /// before.
+    pub fn within(&mut self, table: impl Into<String>) -> String {
+        std::mem::replace(&mut self.table, table.into())
     }
 
     /// The dotted path of a field.

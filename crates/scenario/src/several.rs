@@ -158,7 +158,12 @@ impl Several {
         let mut drawn: Vec<Drawn> = Vec::with_capacity(self.patches.len());
         for (k, (spec, own)) in self.patches.iter().zip(&self.own).enumerate() {
             let map = match own {
-                Some(own) => own.draw(1.0, d)?.patch,
+                Some(own) => {
+                    let before = d.within(format!("patches.{k}."));
+                    let drawn = own.draw(1.0, d);
+                    d.within(before);
+                    drawn?.patch
+                }
                 None => Arc::clone(&common),
             };
             let mut number = |name: &str, given: Option<&Number>, default: f64| {

@@ -155,7 +155,8 @@ fn every_patch_has_the_axes_of_its_friction() {
 #[test]
 fn several_patches_are_where_they_are_put() {
     let with = |sets: &[&str]| sets.iter().fold(BOX.to_owned(), |text, set| change(&text, set).unwrap());
-    let two = "patches=[{ at = [0.03, 0], share = 3 }, { at = [-0.01, { uniform = [0, 0.01] }], turn = 0.5, friction = 0.5 }]";
+    let other = "{ at = [-0.01, { uniform = [0, 0.01] }], turn = 0.5, friction = 0.5 }";
+    let two = &format!("patches=[{{ at = [0.03, 0], share = 3 }}, {other}]");
     let scenario = parse(&with(&["patch={ shape = 'square', cells = 2 }", two])).unwrap();
     let drawn = scenario.draw(3).unwrap();
     let [one, other] = drawn.contact.patch.parts() else { panic!("{:?}", drawn.contact.patch.parts()) };
@@ -180,6 +181,10 @@ fn several_patches_are_where_they_are_put() {
     assert_eq!(a.friction_map(), Some(&[0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 2.0][..]));
     assert_eq!(a.friction_axes().map(FrictionAxes::across), Some(0.25));
     assert_eq!([a.parts()[1].grid().nx, a.parts()[1].grid().ny], [3, 1]);
+    // Numbers of its own map are its own.
+    let drawn = scenario.draw(0).unwrap();
+    let of = |wanted: &str| drawn.parameters.iter().filter(|(name, _)| name == wanted).count();
+    assert_eq!([of("patch.size"), of("patch.size.0"), of("patches.1.patch.size.0")], [1, 0, 1]);
     let other = parse(&change(scenario.text(), &own.replace("2, 3", "2, 4")).unwrap()).unwrap();
     assert_ne!(scenario.maps(), other.maps(), "a run of other maps is another run");
 

@@ -4,7 +4,7 @@ use bristle::batch::Snapshot;
 use bristle::engine::Engine;
 use bristle::error::ParameterError;
 use bristle::limit_surface::{Rule, Surface};
-use bristle::{Batch, Input, Model, Sample, Twist};
+use bristle::{Batch, Contact, Input, Model, Sample, Twist};
 use bristle_scenario::Scenario;
 
 use crate::{Error, drawn, engine};
@@ -29,6 +29,14 @@ pub struct Live {
     surface: Option<(usize, Surface)>,
 }
 
+/// Refuses several patches: what is drawn of contacts are the columns and rows of one grid.
+fn of_one_patch(drawn: (Scenario, Vec<Contact>)) -> Result<(Scenario, Vec<Contact>), Error> {
+    if drawn.1.iter().all(|contact| contact.patch.parts().is_empty()) {
+        return Ok(drawn);
+    }
+    Err(ParameterError::new("patches", "given", "one patch, as rollouts alone take several").into())
+}
+
 impl Live {
     /// The first `contacts` contacts of a scenario at their start, as many as it asks for if that is 0, in
     /// the `precision` `f32` or `f64`, that of the scenario if it is empty.
@@ -36,7 +44,7 @@ impl Live {
     /// # Errors
     /// A text, a precision or a number of contacts that is refused.
     pub fn new(text: &str, contacts: u32, precision: &str) -> Result<Self, Error> {
-        let (scenario, contacts) = drawn(text, contacts)?;
+        let (scenario, contacts) = of_one_patch(drawn(text, contacts)?)?;
         let batch = engine(&scenario, precision)?.batch(contacts, scenario.plan().stepping())?;
         Ok(Self { scenario, batch, surface: None })
     }
@@ -47,7 +55,7 @@ impl Live {
     /// As [`Live::new`], or a device that fails.
     #[cfg(target_arch = "wasm32")]
     pub async fn on_gpu(gpu: &bristle::Gpu, text: &str, contacts: u32) -> Result<Self, Error> {
-        let (scenario, contacts) = drawn(text, contacts)?;
+        let (scenario, contacts) = of_one_patch(drawn(text, contacts)?)?;
         let batch = gpu.batch_async(contacts, scenario.plan().stepping()).await?;
         Ok(Self { scenario, batch, surface: None })
     }

@@ -52,6 +52,9 @@ class Picture:
 
     def _patch(self, canvas: Floats, contact: int, pose: Floats) -> None:
         """The cells of the patch: darker where they press, from blue where they stick to red where they slip."""
+        if self._batch._core.patches() > 0:
+            # Cells of several patches are not in the rows and columns of one grid.
+            return
         pressed = self._batch.read("tactile", [contact])[0]
         width, height = self._batch._core.extent()
         rows, columns = pressed.shape

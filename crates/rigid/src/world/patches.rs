@@ -207,6 +207,10 @@ impl World {
             let accepted = "none, or flat faces: a box first, and a box or a plane";
             return Err(ParameterError::new(format!("{name}.patch"), "between other shapes", accepted));
         };
+        if !patch.bristles.patch().parts().is_empty() {
+            let accepted = "one patch: a pair with several faces has a contact for each";
+            return Err(ParameterError::new(format!("{name}.patch"), "several patches", accepted));
+        }
         // The face is known once the bodies touch; the patch has to fit on the one that looks at the other.
         let Some(normal) = self.normal_of(bodies) else { return Ok(()) };
         let across = normal.iamax();
