@@ -429,7 +429,6 @@ fn another_map_takes_the_place_of_one_that_is_not_shared() {
 /// A contact whose patches are in other places takes the place of one, and its neighbour keeps its own.
 #[test]
 fn patches_in_other_places_take_the_place_of_a_contact() {
-    // The maps have the same memory in all of them.
     let patch = Patch::clone(&contacts()[0].patch);
     let with = |apart: f64| {
         let mut contact = contacts().swap_remove(0);
@@ -450,6 +449,19 @@ fn patches_in_other_places_take_the_place_of_a_contact() {
             assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
         }
         assert_ne!(bits(&mut batch)[0], bits(&mut batch)[1], "{name}");
+
+        // Two contacts that share one patch, and on a GPU its cells, which one of them cannot change alone.
+        let shared = with(0.02);
+        let mut batch = engine.batch(vec![shared.clone(), shared], Stepping::default()).unwrap();
+        batch.advance(CALL).unwrap();
+        assert_eq!(batch.takes(0, &with(0.03)), batch.engine().engine == "cpu", "{name}");
+        let replaced = batch.replace(&[0], &[with(0.03)]);
+        assert_eq!(replaced.is_ok(), batch.engine().engine == "cpu", "{name}");
+        let mut alone = engine.batch(vec![with(0.02)], Stepping::default()).unwrap();
+        alone.advance(CALL).unwrap();
+        batch.advance(CALL).unwrap();
+        alone.advance(CALL).unwrap();
+        assert_eq!(bits(&mut batch)[1], bits(&mut alone)[0], "{name}");
     }
 }
 

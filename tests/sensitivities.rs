@@ -76,7 +76,7 @@ impl Case {
             let axes = FrictionAxes::new(draw.between(0.3, 2.0), draw.between(0.0, 3.0)).unwrap();
             patch = Arc::new(Patch::clone(&patch).with_friction_axes(axes));
         }
-        if k / 4 % 5 == 0 && k / 20 % 2 == 1 {
+        if (k / 4).is_multiple_of(5) && k / 20 % 2 == 1 {
             // Two patches, apart and turned.
             let placed = |x: f64, theta: f64, force: f64| Placed {
                 patch: Patch::clone(&patch),

@@ -33,8 +33,8 @@ def rollout(
             number.
         out: run directory, which appears when the run is complete; only the program writes to object stores.
         formats: ``"npz"``, ``"zarr"``, ``"lerobot"``.
-        extras: ``"tactile"``, ``"shear"``, ``"margin"``: optional contents of datasets; for a shard only
-            ``"shear"``.
+        extras: ``"tactile"``, ``"shear"``, ``"patches"``, ``"margin"``: optional contents of datasets; for a shard
+            only ``"shear"`` and ``"patches"``.
         device: ``"cpu"``, ``"gpu"`` or ``"auto"``, as of :class:`Batch`.
         shard: ``(i, n)`` simulates part i of n, from 1, which has raw arrays alone; :func:`merge` joins them.
         mode: ``"new"``; ``"resume"`` continues an unfinished run, and returns the summary of a complete one

@@ -128,8 +128,8 @@ def rollout(
         raise ParameterError("progress", repr(progress), "a function of two numbers, or None")
     if not isinstance(out, str | os.PathLike) or "://" in os.fspath(out):
         raise ParameterError("out", str(out), "a directory that all workers see")
-    # The friction of cells is made while a shard is simulated, the other extras when shards are merged.
-    recorded = [extra for extra in extras if extra == "shear"]
+    # Friction of cells and patches is made while a shard is simulated, the other extras when shards are merged.
+    recorded = [extra for extra in extras if extra in ("shear", "patches")]
     place = Path(out).absolute()
     found = _bristle.check_run(scenario._core, str(place), formats, extras, device, None, True)
     if found is not None:

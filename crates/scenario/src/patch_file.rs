@@ -51,7 +51,8 @@ struct PatchFile {
 
 impl PatchSource {
     /// The patch of contact 0 of a scenario, or of a file with a `[patch]` table of constants and, if wanted,
-    /// several `[[patches]]`, `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is what errors call the text.
+    /// several `[[patches]]`, `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is
+    /// what errors call the text.
     ///
     /// ```
     /// use bristle_scenario::PatchSource;

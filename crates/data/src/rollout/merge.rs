@@ -30,7 +30,6 @@ pub struct Merge {
     processors: Vec<String>,
     raw: Raw,
     dirs: Vec<PathBuf>,
-    /// A shard without the friction in cells, if there is one.
     /// Of what is recorded of bristles, what a shard has not, and its directory.
     without: Vec<(Extra, PathBuf)>,
 }

@@ -1,6 +1,6 @@
-//! Friction in the cells and the patches of contacts. The raw arrays do not determine it: the engine records the bristle
-//! states at every sample (`Plan::sample_bristles`), and the formula of recorded wrenches turns them into
-//! forces before a block is written.
+//! Friction in the cells and the patches of contacts. The raw arrays do not determine it: the engine records
+//! the bristle states at every sample (`Plan::sample_bristles`), and the formula of recorded wrenches turns
+//! them into forces before a block is written.
 
 use rayon::prelude::*;
 
@@ -11,7 +11,6 @@ use crate::observe::Under;
 use bristle::contact::Contact;
 use bristle::engine::Trajectories;
 use bristle::patch::{Grid, Patch};
-use bristle::planar::Wrench;
 use bristle::pool;
 use bristle::shear::OfPart;
 pub use bristle::shear::{Moment, Shear, of_parts, shear};
@@ -110,12 +109,7 @@ fn parts(contact: &Contact, i: usize, t: &Trajectories, row: &mut [OfPart]) {
         let row = &mut row[patches * sample..][..patches];
         match at {
             Some((patch, moment, bristles)) => row.copy_from_slice(&of_parts(contact, patch, moment, bristles)),
-            None => row.fill(OfPart {
-                wrench: Wrench::new(f64::NAN, f64::NAN, f64::NAN),
-                normal_force: f64::NAN,
-                slip: f64::NAN,
-                near_limit: f64::NAN,
-            }),
+            None => row.fill(OfPart::FAILED),
         }
     });
 }
