@@ -97,8 +97,8 @@ pub struct Work<R> {
 }
 
 impl<R: Real> Cells<R> {
-    /// Cells at `centres` [m] with shares `w` of the normal force [-], factors of friction `factors` [-], none
-    /// if all are 1, and states `zeta` [-].
+    /// Cells at `centres` [m] with shares `w` of the normal force [-], factors of friction `factors` [-],
+    /// none if all are 1, and states `zeta` [-].
     pub fn new(centres: &[[f64; 2]], w: &[f64], factors: &[f64], zeta: &[[f64; 2]]) -> Self {
         let column = |of: &[[f64; 2]], k: usize| pack(&of.iter().map(|v| v[k]).collect::<Vec<_>>());
         Self {
