@@ -1,4 +1,5 @@
 //! Several patches on the body: `[[patches]]`.
+#![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
