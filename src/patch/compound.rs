@@ -155,8 +155,8 @@ impl Patch {
     }
 
     /// The shares of the normal force [-] by which supports at the centres of pressure of the patches carry a
-    /// weight over the place `at` \[m\] of the compound patch: those of three follow from equilibrium, those of
-    /// more are the ones of least norm, nearest to equal shares, `docs/model.md` (20g).
+    /// weight over the place `at` \[m\] of the compound patch: those of three follow from equilibrium, those
+    /// of more are the ones of least norm, nearest to equal shares, `docs/model.md` (20g).
     ///
     /// # Errors
     /// A weight that is not over the supports, so that one of them would have to pull.
