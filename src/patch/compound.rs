@@ -99,12 +99,17 @@ impl Patch {
     /// sums of those of the patches.
     ///
     /// ```
-    /// use bristle::patch::{Grid, Patch, Placed, Shape}; use bristle::planar::Pose; // A stool of three round
-    /// feet of 1 cm, each 10 cm from its middle. let foot = Patch::shape(Grid::new(5, 5, 0.01, 0.01)?,
-    /// Shape::Disc)?; let feet = [0.0, 120.0, 240.0].map(|angle: f64| { let (sin, cos) =
-    /// angle.to_radians().sin_cos(); Placed { patch: foot.clone(), at: Pose::new(0.1 * cos, 0.1 * sin, 0.0),
-    /// force: 1.0, friction: 1.0 } }); let stool = Patch::compound(&feet)?; assert!((stool.radius() -
-    /// 0.1).abs() < 1e-4);
+    /// use bristle::patch::{Grid, Patch, Placed, Shape};
+    /// use bristle::planar::Pose;
+    /// // A stool of three round feet of 1 cm, each 10 cm from its middle.
+    /// let foot = Patch::shape(Grid::new(5, 5, 0.01, 0.01)?, Shape::Disc)?;
+    /// let feet = [0.0, 120.0, 240.0].map(|angle: f64| {
+    ///     let (sin, cos) = angle.to_radians().sin_cos();
+    ///     let at = Pose::new(0.1 * cos, 0.1 * sin, 0.0);
+    ///     Placed { patch: foot.clone(), at, force: 1.0, friction: 1.0 }
+    /// });
+    /// let stool = Patch::compound(&feet)?;
+    /// assert!((stool.radius() - 0.1).abs() < 1e-4);
     /// # Ok::<(), bristle::error::PatchError>(())
     /// ```
     ///
