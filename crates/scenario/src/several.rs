@@ -191,12 +191,15 @@ impl Several {
             }
         }
         let is_same = |(a, b): (&Drawn, &Drawn)| Arc::ptr_eq(&a.0, &b.0) && a.1 == b.1;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let (patch, friction) = match &*last {
-            Some((of, made)) if of.iter().zip(&drawn).all(is_same) => made.clone(),
-            _ => {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = last().as_ref().filter(|(of, _)| of.iter().zip(&drawn).all(is_same)).map(|(_, made)| made.clone());
+        let (patch, friction) = match kept {
+            Some(made) => made,
+            None => {
+                // Outside the lock: contacts are drawn in parallel, and each may have a patch of its own.
                 let made = self.make(&placed)?;
-                last.insert((drawn, made)).1.clone()
+                *last() = Some((drawn, made.clone()));
+                made
             }
         };
         Ok(DrawnPatch { patch, update: None, force: None, friction })
