@@ -24,5 +24,5 @@ fn inputs(tau: f32) -> Inputs {
         v[terms[i].slot] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
     }
     let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
-    return Inputs(max(v[SLOT_F_N], 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
+    return Inputs(max(normal_force(v[SLOT_F_N], tau), 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
 }

@@ -87,8 +87,9 @@ struct Interval {
     c: array<f32, 3u * SLOT_COUNT>,
 }
 
-// A sinusoid of an interval; of a moving surface also a polynomial, whose three coefficients stand in the
-// place of amplitude, frequency and phase (shaders/moving_surface.wgsl).
+// A sinusoid of an interval; of a moving surface, and of patches with inputs of their own, also a polynomial,
+// whose three coefficients stand in the place of amplitude, frequency and phase (shaders/moving_surface.wgsl,
+// shaders/parts.wgsl).
 struct Term {
     slot: u32,
     amplitude: f32,
@@ -254,6 +255,9 @@ fn record(v: Inputs, at_index: u32) {
         if (c.kind == KIND_GRIPPER) {
             twist = at(patch_u, body.q.xy);
         }
+    }
+    if (DRIVES_PARTS) {
+        follow_parts(intervals[now_at].length, transform(body.q, 0.0), body.q);
     }
     var w = wrench(k, directed(patch_u), Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
     w.wrench = directed(w.wrench);

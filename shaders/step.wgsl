@@ -97,7 +97,8 @@ fn longest_step(v: Inputs) -> f32 {
 // 2, its steepest slope at the speeds that bristles may have in the coming step, docs/model.md (53).
 fn stribeck_slope() -> f32 {
     let c = &contacts[contact];
-    if (!adaptive || !gaussian) {
+    // Several patches may slide at several speeds.
+    if (!adaptive || !gaussian || DRIVES_PARTS) {
         return c.k_g;
     }
     let u = directed(patch_twist);
@@ -114,6 +115,9 @@ fn start_step() {
     tau = now.length - left;
     if (moving) {
         start_rates(surface_twist(tau));
+    }
+    if (DRIVES_PARTS) {
+        start_parts();
     }
     let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
@@ -174,6 +178,10 @@ fn pass_over_bristles(task: u32) {
         pending_stage = to_commit(st);
         pending = true;
     }
+    if (DRIVES_PARTS) {
+        let q = pose_ahead(dt);
+        follow_parts(tau + dt, transform(q, dt), q);
+    }
     let twist = directed(at(patch_twist, patch_point()));
     let sums = patch_wrench(sweep(k, twist, pending, committed(pending_stage), solving, st));
     pending = false;
@@ -186,14 +194,20 @@ fn pass_over_bristles(task: u32) {
         let scale = st.extrapolation;
         bodies[own()].du = directed(force_change()) / vec3f(scale, scale, scale * max(arm2, TINY));
     }
-    if (flushing || status != 0u || !finish_stage(st, solved, prescribed)) {
+    if (flushing || status != 0u) {
         return;
     }
-    if (adaptive && !accept(v.mu_c)) {
+    let ended = finish_stage(st, solved, prescribed);
+    if (ended && adaptive && !accept(v.mu_c)) {
         starting = true;
         return;
     }
-    finish_step(v.load);
+    if (DRIVES_PARTS) {
+        commit_parts();
+    }
+    if (ended) {
+        finish_step(v.load);
+    }
 }
 
 // A step of Newton for the increment du of the twist over the one at the step's start, docs/model.md (43),
@@ -276,6 +290,9 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
         if (moving) {
             keep_rates();
         }
+        if (DRIVES_PARTS) {
+            keep_parts();
+        }
         if (adaptive && solved) {
             save();
         }
@@ -314,6 +331,9 @@ fn accept(mu_c: f32) -> bool {
     var error = max(first / limit.x, third / (THIRD_ORDER_SHARE * limit.y));
     if (sliding) {
         error = max(error, pose_error() / c.tolerance);
+    }
+    if (DRIVES_PARTS && c.kind != KIND_PRESCRIBED) {
+        error = max(error, error_of_parts() / c.tolerance);
     }
     let change = clamp(SAFETY / sqrt(max(error, TINY)), STEP_CHANGE_LEAST, STEP_CHANGE_MOST);
     let solved = unsolved == 0u && !ambiguous;

@@ -22,7 +22,7 @@ pub use needs::{check_memory, memory as memory_of};
 pub use snapshot::{Snapshot, SnapshotError};
 pub(crate) use stepper::{Answer, Stepper};
 
-use crate::contact::{Contact, Initial, ModelKind};
+use crate::contact::{Contact, Initial, ModelKind, PartInputs};
 use crate::error::{EngineError, ParameterError, check};
 use crate::memory;
 use crate::number::prefetch::prefetch;
@@ -30,7 +30,7 @@ use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::range::{DURATION, SPEED, TURN};
 use crate::schedule::{MapKey, Signal, Span};
-use crate::shear::{Moment, OfPart, of_parts};
+use crate::shear::{self, Moment, OfPart};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
 
@@ -561,13 +561,32 @@ impl Batch {
             return Err(EngineError::Parameter { contact, error });
         }
         let (states, time) = (self.bristles(contact)?, self.time(contact));
+        let of_parts = self.inputs_of_parts(contact)?;
         let Sample { pose, twist, wrench, normal_force, .. } = self.samples()?[contact];
         let of = &self.contacts[contact];
         if !wrench.to_array().iter().all(|v| v.is_finite()) {
             return Ok(vec![OfPart::FAILED; of.patch.parts().len()]);
         }
         let bristles = of.cells_ever_active().into_iter().zip(states);
-        Ok(of_parts(of, &of.patch, Moment { time, pose, twist, f_n: normal_force }, bristles))
+        let moment = Moment { time, pose, twist, f_n: normal_force, of_parts };
+        let forces: Vec<f64> = moment.of_parts.iter().map(|part| part.normal_force).collect();
+        let patch = of.patch_under(&forces).into_owned();
+        Ok(shear::of_parts(of, &patch, moment, bristles))
+    }
+
+    /// The inputs of each of several patches of a contact in its present sample, if they have some of their
+    /// own.
+    ///
+    /// # Errors
+    /// As [`Batch::bristles`].
+    pub fn inputs_of_parts(&mut self, contact: usize) -> Result<Vec<PartInputs>, EngineError> {
+        self.check(contact)?;
+        if !self.contacts[contact].drives_parts() {
+            return Ok(Vec::new());
+        }
+        // With what is not recorded yet.
+        self.samples()?;
+        Ok(self.stepper.inputs_of_parts(contact).into_iter().map(PartInputs::from).collect())
     }
 
     /// [`Batch::bristles`] of several contacts, which a GPU reads together.
@@ -684,6 +703,8 @@ impl Batch {
     /// changed; or a device that fails.
     pub fn copy(&mut self, from: usize, to: &[usize]) -> Result<(), EngineError> {
         self.check(from)?;
+        let mut drives = snapshot::Drives::default();
+        drives.take_from(&self.contacts[from]);
         for &k in to {
             self.check(k)?;
             self.fits(k, self.pairs[from], self.contacts[from].model.kind())?;
@@ -698,11 +719,12 @@ impl Batch {
             if cells(k) != cells(from) {
                 return Err(self.other_patch(k));
             }
+            if !drives.fit_parts(&self.contacts[k]) {
+                return Err(self.other_inputs_of_parts(k));
+            }
         }
         let state = self.stepper.state(from).wait()?;
         to.iter().try_for_each(|k| self.fits_map(*k, &state))?;
-        let mut drives = snapshot::Drives::default();
-        drives.take_from(&self.contacts[from]);
         for &k in to.iter().filter(|k| **k != from) {
             drives.give_to(&mut self.contacts[k]);
             self.clocks[k] = self.clocks[from];
@@ -725,6 +747,17 @@ impl Batch {
         let named = |moves: bool| if moves { "on a surface that moves" } else { "on a surface at rest" };
         let moves = self.contacts[contact].inputs.surface.is_some();
         let error = ParameterError::new("state", named(!moves), format!("one {}, as the contact is", named(moves)));
+        EngineError::Parameter { contact, error }
+    }
+
+    /// A state of patches with other inputs of their own than those of the contact have.
+    fn other_inputs_of_parts(&self, contact: usize) -> EngineError {
+        let accepted = if self.contacts[contact].drives_parts() {
+            "one of patches with the same inputs of their own"
+        } else {
+            "one of patches without"
+        };
+        let error = ParameterError::new("state", "of patches with other inputs of their own", accepted);
         EngineError::Parameter { contact, error }
     }
 
@@ -842,6 +875,11 @@ impl Batch {
             }
             if !snapshot.inputs[k].fit_surface(&self.contacts[k]) {
                 return Err(self.other_surface(k));
+            }
+            let drives = self.contacts[k].drives_parts();
+            let is_whole = state.of_parts.len() == self.contacts[k].inputs.patches.len();
+            if !snapshot.inputs[k].fit_parts(&self.contacts[k]) || !is_whole || drives && state.pending.is_some() {
+                return Err(self.other_inputs_of_parts(k));
             }
             if !snapshot.inputs[k].fit_frame(&self.contacts[k]) {
                 return Err(self.other_patch(k));

@@ -2,6 +2,7 @@
 
 pub mod memory;
 mod motion;
+mod parts;
 mod steady;
 mod surface;
 pub(crate) mod transfer;
@@ -10,6 +11,8 @@ use std::sync::Arc;
 
 pub use memory::{memory, one_more};
 pub use motion::{Departure, Origin, TIME_SLACK};
+pub(crate) use parts::FIELDS_OF_PATCHES;
+pub use parts::{PartInputs, PatchInputs};
 pub(crate) use transfer::{RemapTransfer, move_centre};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};
@@ -119,7 +122,8 @@ impl Form {
 /// Inputs over time that every contact has.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Inputs {
-    /// Normal force of ONE pad \[N\]; negative values are no contact, 0.
+    /// Normal force of ONE pad \[N\]; negative values are no contact, 0. Without effect where patches have
+    /// normal forces of their own.
     pub normal_force: Signal,
     /// Coulomb coefficient over time [-]; `friction.mu_c` if none.
     pub mu_c: Option<Signal>,
@@ -128,6 +132,9 @@ pub struct Inputs {
     /// The motion of what the body slides on, or of the hand that holds it; at rest if none. Not of a point
     /// contact.
     pub surface: Option<MovingSurface>,
+    /// What each of several patches ([`Patch::compound`]) has of its own, in their order; none if they have
+    /// nothing.
+    pub patches: Vec<PatchInputs>,
     /// Period \[s\] at which a map that changes is made anew; if none, one that depends on the normal force
     /// at every break point of the normal force, one that follows frames at the time of each.
     pub remap_every: Option<f64>,
@@ -135,7 +142,14 @@ pub struct Inputs {
 
 impl Default for Inputs {
     fn default() -> Self {
-        Self { normal_force: Signal::constant(1.0), mu_c: None, mu_s: None, surface: None, remap_every: None }
+        Self {
+            normal_force: Signal::constant(1.0),
+            mu_c: None,
+            mu_s: None,
+            surface: None,
+            patches: Vec::new(),
+            remap_every: None,
+        }
     }
 }
 
@@ -208,6 +222,7 @@ impl Contact {
         parameter::POSE_Y.range.check("initial.pose.y", y)?;
         parameter::POSE_THETA.range.check("initial.pose.theta", theta)?;
         self.validate_point()?;
+        self.validate_parts()?;
         if !self.model.is_grid() && self.patch.friction_map().is_some() {
             let accepted = "none: friction by region takes one bristle in every cell, the model `distributed`";
             return Err(ParameterError::new("friction.map", "given", accepted));
@@ -255,7 +270,7 @@ impl Contact {
         if let Some(every) = self.inputs.remap_every {
             parameter::UPDATE.check(every)?;
         }
-        self.inputs.surface.as_ref().map_or(Ok(()), MovingSurface::validate)?;
+        self.inputs.surface.as_ref().map_or(Ok(()), |surface| surface.validate("inputs.surface"))?;
         self.signals().try_for_each(|(name, signal)| signal.validate(name, input_range(name)))
     }
 
@@ -263,11 +278,13 @@ impl Contact {
     pub(crate) fn signals(&self) -> impl Iterator<Item = (&'static str, &Signal)> {
         let Inputs { normal_force, mu_c, mu_s, surface, .. } = &self.inputs;
         let surface = surface.iter().flat_map(MovingSurface::signals);
+        let parts = self.inputs.patches.iter().zip(FIELDS_OF_PATCHES).flat_map(|(own, fields)| own.signals(fields));
         let coefficients = [("inputs.mu_c", mu_c), ("inputs.mu_s", mu_s)].into_iter();
         let coefficients = coefficients.filter_map(|(name, signal)| Some((name, signal.as_ref()?)));
         std::iter::once(("inputs.normal_force", normal_force))
             .chain(self.body.signals())
             .chain(surface)
+            .chain(parts)
             .chain(coefficients)
     }
 
@@ -407,20 +424,13 @@ impl Contact {
                 feed(ay, *spring, slot::LOAD + 1),
             ],
         };
-        let normal_force = feed(&self.inputs.normal_force, 1.0, slot::F_N);
-        let surface = self.inputs.surface.iter().flat_map(move |MovingSurface { twist: [vx, vy, w], at: [x, y] }| {
-            // v_origin = v_at - w z^ x at
-            [
-                feed(vx, 1.0, slot::SURFACE),
-                feed(w, *y, slot::SURFACE),
-                feed(vy, 1.0, slot::SURFACE + 1),
-                feed(w, -*x, slot::SURFACE + 1),
-                feed(w, 1.0, slot::SURFACE + 2),
-            ]
-        });
+        let own_forces = self.has_forces_of_parts();
+        let normal_force = feed(&self.inputs.normal_force, if own_forces { 0.0 } else { 1.0 }, slot::F_N);
+        let surface = self.inputs.surface.iter().flat_map(|surface| surface.feeds(slot::SURFACE));
         std::iter::once(normal_force)
             .chain(load)
             .chain(surface)
+            .chain(self.feeds_of_parts())
             .chain(self.coefficients())
             .filter(|feed| feed.scale != 0.0)
     }
@@ -482,10 +492,11 @@ impl Contact {
         Ok(())
     }
 
-    /// Most sinusoids of an interval, and the polynomials of a moving surface, which a GPU has among them.
+    /// Most sinusoids of an interval, and the polynomials of a moving surface and of patches, which a GPU has
+    /// among them.
     #[cfg(feature = "gpu")]
     pub(crate) fn most_terms(&self) -> usize {
-        let polynomials = if self.inputs.surface.is_some() { 3 } else { 0 };
+        let polynomials = if self.inputs.surface.is_some() { 3 } else { 0 } + slot::OF_PART * self.inputs.patches.len();
         polynomials + self.feeds().map(|feed| feed.signal.most_terms()).sum::<usize>()
     }
 
@@ -493,8 +504,10 @@ impl Contact {
     /// they are unloaded: `mu_c/(sigma0 |v|)` at the speed of the patch. A first step much longer than that
     /// would not resolve how much of its speed the body loses meanwhile.
     fn loading(&self) -> Option<f64> {
-        let Twist { vx, vy, w } = self.first_twist();
-        let speed = vx.hypot(vy).max(w.abs() * self.patch.arm2().sqrt());
+        let (twist, arm) = (self.first_twist(), self.largest_arm2(self.patch.arm2()).sqrt());
+        let size = |Twist { vx, vy, w }: Twist| vx.hypot(vy).max(w.abs() * arm);
+        let surfaces = self.first_surfaces();
+        let speed = surfaces.iter().map(|surface| size(twist - *surface)).reduce(f64::max).unwrap_or(size(twist));
         let starts = self.model.point().is_none()
             && self.body.free().is_some()
             && self.initial.bristles == Bristles::Unloaded
@@ -513,6 +526,7 @@ impl Contact {
     /// [`Contact::interval`], written to `interval`, whose memory is used again.
     pub(crate) fn interval_into(&self, timeline: &Timeline, i: usize, interval: &mut Interval) {
         timeline.interval(self.feeds(), i, interval);
+        interval.parts.resize(self.inputs.patches.len(), Default::default());
         self.fill_coefficients(interval);
         if interval.remap.is_some() && self.patch.sequence().is_some() {
             // In the middle, where rounding of the ends cannot lead to another frame.
@@ -608,7 +622,10 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
 
 /// The values that an input may have, by the name of its field.
 pub(crate) fn input_range(field: &str) -> Range {
-    parameter::of(field).map_or(range::POSITION, |parameter| parameter.range)
+    // Those of one of several patches are those of the contact.
+    let own = field.strip_prefix("patches.").and_then(|own| own.split_once('.'));
+    let field = own.map_or_else(|| field.to_owned(), |(_, name)| format!("inputs.{name}"));
+    parameter::of(&field).map_or(range::POSITION, |parameter| parameter.range)
 }
 
 /// A coefficient of friction that leaves its range.

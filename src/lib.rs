@@ -99,7 +99,7 @@ mod wait;
 
 pub use batch::{Batch, Input, Response, Sample, Snapshot};
 pub use body::{Body, Frame, FreeBody, TwistPoint};
-pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model};
+pub use contact::{Bristles, Contact, Form, Initial, Inputs, Model, PatchInputs};
 pub use cpu::{Cpu, Simd};
 pub use engine::{
     DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, EngineInfo, LONGEST_STEP, Plan, Reason, Status, Stepping, StopWhen,

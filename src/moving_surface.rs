@@ -3,7 +3,7 @@
 use crate::error::ParameterError;
 use crate::parameter::SURFACE_AT;
 use crate::planar::Twist;
-use crate::schedule::Signal;
+use crate::schedule::{Feed, Signal};
 
 /// The motion of what the body touches, over time. All friction is that of the patch's motion relative to it,
 /// `docs/model.md` (23a).
@@ -40,10 +40,10 @@ impl MovingSurface {
         Self { twist: twist.into().to_array().map(Signal::constant), at: [0.0; 2] }
     }
 
-    /// The fields of `at` in range; signals are checked with all inputs of a contact.
-    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
-        SURFACE_AT.range.check("inputs.surface.at.0", self.at[0])?;
-        SURFACE_AT.range.check("inputs.surface.at.1", self.at[1])
+    /// The fields of `at` of `field` in range; signals are checked with all inputs of a contact.
+    pub(crate) fn validate(&self, field: &str) -> Result<(), ParameterError> {
+        SURFACE_AT.range.check(&format!("{field}.at.0"), self.at[0])?;
+        SURFACE_AT.range.check(&format!("{field}.at.1"), self.at[1])
     }
 
     /// The signals by the names of their fields in files.
@@ -51,8 +51,21 @@ impl MovingSurface {
         ["inputs.surface.vx", "inputs.surface.vy", "inputs.surface.w"].into_iter().zip(&self.twist)
     }
 
+    /// What its signals add to the twist at the origin, in three slots from `first` on.
+    pub(crate) fn feeds(&self, first: usize) -> [Feed<'_>; 5] {
+        let (Self { twist: [vx, vy, w], at: [x, y] }, feed) =
+            (self, |signal, scale, slot| Feed { signal, scale, slot: first + slot });
+        // v_origin = v_at - w z^ x at
+        [feed(vx, 1.0, 0), feed(w, *y, 0), feed(vy, 1.0, 1), feed(w, -*x, 1), feed(w, 1.0, 2)]
+    }
+
     /// Its twist at the origin at time `t` \[s\].
     pub(crate) fn twist_at(&self, t: f64) -> Twist {
-        Twist::from(self.twist.each_ref().map(|signal| signal.value(t))).at(self.at.map(|x| -x))
+        self.twist_of(|signal| signal.value(t))
+    }
+
+    /// The same at the values `of` its signals.
+    pub(crate) fn twist_of(&self, of: impl Fn(&Signal) -> f64) -> Twist {
+        Twist::from(self.twist.each_ref().map(of)).at(self.at.map(|x| -x))
     }
 }

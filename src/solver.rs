@@ -18,6 +18,7 @@ pub mod laws;
 pub mod linalg;
 pub mod models;
 pub mod moving_surface;
+mod parts;
 pub mod point;
 pub mod respond;
 pub mod rigid_stick;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bristle::batch::{Batch, Input, Sample, Snapshot, SnapshotError};
 use bristle::body::Frame;
-use bristle::contact::{Bristles, Contact, Form, Initial, Model};
+use bristle::contact::{Bristles, Contact, Form, Initial, Model, PatchInputs};
 use bristle::engine::{Engine, Plan, Reason, Stepping};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
@@ -61,6 +61,13 @@ fn contacts() -> Vec<Contact> {
     let mut turned = on_table(Frame::Body { offset: [0.004, -0.002] }, &large, Friction::default());
     turned.initial.pose = pose.into();
     out.extend([turned, prescribed(&small, Friction::default(), [0.01, 0.0, 1.0], 1.0)]);
+    // Two patches, each with a surface of its own.
+    let placed = |x: f64| Placed { patch: Patch::clone(&small), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+    let mut two = in_hand(&small, Friction::default(), pose, Signal::constant(1.0));
+    two.patch = Patch::compound(&[placed(-0.02), placed(0.02)]).unwrap().into();
+    let own = |twist: [f64; 3]| PatchInputs { normal_force: None, surface: Some(MovingSurface::new(twist)) };
+    two.inputs.patches = vec![own([0.0, 0.02, 0.0]), PatchInputs { surface: Some(swing.clone()), ..own([0.0; 3]) }];
+    out.push(two);
     out[8..].iter_mut().for_each(|contact| contact.inputs.surface = Some(swing.clone()));
     for (k, contact) in out.iter_mut().enumerate() {
         let points: Vec<(f64, f64)> = grip(k).iter().enumerate().map(|(i, f)| (i as f64 * CALL, *f)).collect();
@@ -465,6 +472,75 @@ fn patches_in_other_places_take_the_place_of_a_contact() {
     }
 }
 
+/// The normal forces and surfaces of patches are set one by one, and read; what a patch has not, is refused.
+#[test]
+fn inputs_of_patches_are_set_and_read() {
+    let small = shape(5, 0.02, Shape::Disc);
+    let placed = |x: f64| Placed { patch: Patch::clone(&small), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+    let mut two = prescribed(&small, Friction::default(), [0.1, 0.0, 1.0], 1.0);
+    two.patch = Patch::compound(&[placed(-0.02), placed(0.02)]).unwrap().into();
+    let still = MovingSurface::new([0.0; 3]);
+    let own = |f_n: f64, surface| PatchInputs { normal_force: Some(Signal::constant(f_n)), surface };
+    let plain = two.clone();
+    two.inputs.patches = vec![own(2.0, None), own(1.0, Some(still))];
+    for (name, engine) in engines() {
+        for stepping in steppings() {
+            let mut batch = engine.batch(vec![two.clone(), two.clone()], stepping).unwrap();
+            batch.advance(CALL).unwrap();
+            batch.set(0, Input::PatchNormalForce(0), 3.0).unwrap();
+            batch.set(0, Input::PatchVy(1), 0.3).unwrap();
+            batch.ramp(1, Input::PatchNormalForce(1), 0.0, 0.01).unwrap();
+            for refused in
+                [Input::PatchVx(0), Input::PatchNormalForce(2), Input::PatchNormalForce(200), Input::NormalForce]
+            {
+                let before = bits(&mut batch);
+                assert!(batch.set(0, refused, 1.0).is_err(), "{name}: {refused:?}");
+                assert_eq!(bits(&mut batch), before, "{name}: {refused:?}");
+            }
+            batch.advance(0.05).unwrap();
+            let samples = batch.samples().unwrap().to_vec();
+            for (k, wanted) in [[3.0, 1.0], [2.0, 0.0]].into_iter().enumerate() {
+                let of_patches = batch.patches(k).unwrap();
+                assert!((samples[k].normal_force - wanted[0] - wanted[1]).abs() < 1e-6, "{name}: {:?}", samples[k]);
+                let sum = of_patches.iter().zip(batch.contacts()[k].patch.parts()).map(|(of, part)| {
+                    let [fx, fy, tau] = of.wrench.to_array();
+                    [fx, fy, tau + part.at().x * fy - part.at().y * fx]
+                });
+                let sum = sum.fold([0.0; 3], |a, b| [0, 1, 2].map(|i| a[i] + b[i]));
+                assert!(largest(sum, samples[k].wrench.to_array()) < 2e-5, "{name}: {sum:?}, {:?}", samples[k].wrench);
+                for (of, force) in of_patches.iter().zip(wanted) {
+                    assert!((of.normal_force - force).abs() < 1e-6, "{name}: {of:?}");
+                    let size = of.wrench.fx.hypot(of.wrench.fy);
+                    // Of one without a normal force no bristle can slip.
+                    assert!((of.slip > 0.99) == (force > 0.0), "{name}: {of:?}");
+                    assert!(size >= 0.9 * force && size <= 1.3 * force, "{name}: {of:?}");
+                }
+            }
+            // The second patch of the first contact is driven by its belt.
+            assert!(batch.patches(0).unwrap()[1].wrench.fy > 0.5, "{name}");
+            // What is set is not felt before the next call, and without any force shares are those at the
+            // start.
+            batch.set(1, Input::PatchNormalForce(0), -1.0).unwrap();
+            assert_eq!(batch.patches(1).unwrap()[0].normal_force, 2.0, "{name}");
+            batch.advance(CALL).unwrap();
+            let lifted = batch.samples().unwrap()[1];
+            assert!(lifted.normal_force == 0.0 && lifted.slip > 0.99, "{name}: {lifted:?}");
+            let snapshot = batch.save().unwrap();
+            let mut other = engine.batch(vec![plain.clone(), plain.clone()], stepping).unwrap();
+            let refused = other.restore(&snapshot).unwrap_err().to_string();
+            assert!(refused.contains("of patches with other inputs of their own"), "{name}: {refused}");
+            let mut again = engine.batch(vec![two.clone(), two.clone()], stepping).unwrap();
+            again.restore(&Snapshot::from_bytes(&snapshot.to_bytes().unwrap()).unwrap()).unwrap();
+            assert_eq!(bits(&mut again), bits(&mut batch), "{name}");
+            batch.copy(0, &[1]).unwrap();
+            batch.advance(CALL).unwrap();
+            again.advance(CALL).unwrap();
+            assert_eq!(bits(&mut batch)[0], bits(&mut again)[0], "{name}");
+            assert_eq!(bits(&mut batch)[0], bits(&mut batch)[1], "{name}");
+        }
+    }
+}
+
 /// A contact with other axes of friction takes the place of one, and its neighbours keep theirs.
 #[test]
 fn other_axes_of_friction_take_the_place_of_a_contact() {
@@ -638,6 +714,8 @@ fn what_is_refused_is_not_felt_later_either() {
     for (name, engine) in engines() {
         let framed = |mut contact: Contact| {
             contact.patch = Arc::new((*contact.patch).clone().with_frames());
+            // Patches with inputs of their own take no frames.
+            contact.inputs.patches.clear();
             contact
         };
         let make = || contacts().into_iter().map(framed).collect::<Vec<_>>();

@@ -677,6 +677,16 @@ fn what_has_no_derivative_is_refused_by_name() {
     sliding.initial.bristles = Bristles::Steady;
     let said = refused(sliding, Sensitivity::over("friction.mu_c"));
     assert!(said.contains("steady"), "{said}");
+    let mut two = free.clone();
+    let placed =
+        |x: f64| Placed { patch: Patch::clone(&free.patch), at: Pose::new(x, 0.0, 0.0), force: 1.0, friction: 1.0 };
+    two.model = Model::Distributed;
+    two.patch = Patch::compound(&[placed(0.0), placed(0.05)]).unwrap().into();
+    two.initial.bristles = Bristles::Unloaded;
+    let own = bristle::PatchInputs { normal_force: None, surface: Some(bristle::MovingSurface::new([0.1, 0.0, 0.0])) };
+    two.inputs.patches = vec![own.clone(), own];
+    let said = refused(two, Sensitivity::over("friction.mu_c"));
+    assert!(said.contains("no normal forces and surface motions of their own"), "{said}");
     let said = Cpu::single().sensitivities(&[free], &plan(), &[]).unwrap_err().to_string();
     assert!(said.contains("double precision"), "{said}");
 }

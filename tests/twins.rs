@@ -7,13 +7,14 @@ mod common;
 use std::sync::{Arc, OnceLock};
 
 use bristle::body::{Body, Frame};
-use bristle::contact::{Bristles, Contact, Form, Model};
+use bristle::contact::{Bristles, Contact, Form, Model, PatchInputs};
 use bristle::cpu::Cpu;
 use bristle::engine::{Engine, Plan, Trajectories};
 use bristle::error::EngineError;
 use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu, Layout, Storage};
 use bristle::limit_surface::{Rule, Table};
+use bristle::moving_surface::MovingSurface;
 use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch, Placed, Shape};
 use bristle::planar::Pose;
 use bristle::schedule::{Signal, Sine};
@@ -141,6 +142,50 @@ fn with_several_patches() -> Vec<Contact> {
     contacts
 }
 
+/// The same with surfaces that move by themselves, and every other one with normal forces of its patches.
+fn with_inputs_of_patches() -> Vec<Contact> {
+    let mut contacts = with_several_patches();
+    contacts.retain(|contact| contact.model.is_grid());
+    assert!(contacts.len() > 10, "{}", contacts.len());
+    for (k, contact) in contacts.iter_mut().enumerate() {
+        let f_n = contact.inputs.normal_force.value(0.0);
+        let own = |p: usize| {
+            let wave = |mean: f64, amplitude: f64| {
+                Signal::sines(mean, vec![Sine { amplitude, omega: 40.0 + 7.0 * k as f64, phase: 0.3 + p as f64 }])
+            };
+            let twist = [wave(0.02, 0.01), Signal::constant(-0.01 * p as f64), wave(0.5, 1.5)];
+            let surface = MovingSurface { twist, at: [0.01 * p as f64, -0.02] };
+            PatchInputs {
+                normal_force: (k % 2 == 0).then(|| wave(0.5 * f_n, 0.2 * f_n)),
+                surface: (k % 3 > 0 || p == 0).then_some(surface),
+            }
+        };
+        contact.inputs.patches = vec![own(0), own(1)];
+    }
+    contacts
+}
+
+#[test]
+fn one_step_with_inputs_of_patches_is_the_same_on_the_gpu_and_wrong_kernels_are_caught() {
+    let contacts = with_inputs_of_patches();
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
+    fn replaced(text: String, right: &str, wrong: &str) -> String {
+        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
+        text.replace(right, wrong)
+    }
+    let mutants: [fn(String) -> String; 4] = [
+        |text| replaced(text, "u - part_surface[part_of(cell)]", "u"),
+        |text| replaced(text, "part_share[i] = v.x;", "part_share[i] = 1.0;"),
+        |text| replaced(text, "cell >= part_end[number]", "cell > part_end[number]"),
+        |text| replaced(text, "transform_twist(t, at(surface, q.xy))", "transform_twist(t, surface)"),
+    ];
+    for edit in mutants {
+        let engine = edited(edit);
+        one_step_agrees(&contacts, &rollout(&engine, &contacts, &one_step()), &wanted).expect_err("a wrong kernel");
+    }
+}
+
 #[test]
 fn one_step_of_several_patches_is_the_same_on_the_gpu() {
     let contacts = with_several_patches();
@@ -153,6 +198,7 @@ fn side_by_side_and_one_by_one_are_the_same_on_the_cpu() {
     let mut contacts = states();
     contacts.extend(with_friction_maps());
     contacts.extend(with_several_patches());
+    contacts.extend(with_inputs_of_patches());
     contacts.extend(with_axes_of_friction());
     let [wanted, found] = [Cpu::reference(), Cpu::new()].map(|cpu| rollout(&cpu, &contacts, &plan(0.02, STEP, 5e-3)));
     for k in 0..contacts.len() {
@@ -270,7 +316,9 @@ fn of_few_cells() -> Vec<Contact> {
 
 #[test]
 fn layouts_of_other_lanes_and_widths_make_the_same_step() {
-    let contacts = of_few_cells();
+    let mut contacts = of_few_cells();
+    contacts.extend(with_inputs_of_patches().into_iter().filter(|contact| contact.patch.count_cells() < 64));
+    assert!(contacts.iter().any(|contact| !contact.inputs.patches.is_empty()));
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     let adapter = gpu().adapter();
     let layouts = [
@@ -292,7 +340,8 @@ fn layouts_of_other_lanes_and_widths_make_the_same_step() {
 
 #[test]
 fn contacts_that_share_a_subgroup_do_not_see_each_other() {
-    let contacts = of_few_cells();
+    let mut contacts = of_few_cells();
+    contacts.extend(with_inputs_of_patches().into_iter().filter(|contact| contact.patch.count_cells() < 64));
     let layout = Layout { lanes: 2, storage: Storage::Workgroup };
     let engine = || Gpu::new(Choice::Any).unwrap().with_layout(layout);
     assert!(gpu().adapter().subgroup[0] > 2, "{:?}", gpu().adapter());

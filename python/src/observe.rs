@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use bristle::batch::Sample;
-use bristle::contact::{Contact, Origin};
+use bristle::contact::{Contact, Origin, PartInputs};
 use bristle::engine::{ALL_SLIDES, Trajectories};
 use bristle::error::ParameterError;
 use bristle::pool;
-use bristle::shear::{Moment, of_parts, shear};
+use bristle::shear::{Moment, shear};
 use bristle_data::observe::{Under, margins};
 use rayon::prelude::*;
 
@@ -111,6 +111,7 @@ struct Seen<'a> {
     /// When all of it was last seen to slip [s]; NaN if it was not.
     slid: f64,
     bristles: &'a [[f64; 2]],
+    of_parts: &'a [PartInputs],
 }
 
 impl Contacts {
@@ -146,10 +147,15 @@ impl Contacts {
         let slid = self.slid.clone();
         let batch = self.batch()?;
         let samples = batch.samples()?.to_vec();
+        let depends = |beside: Beside| beside.needs_bristles() || matches!(beside, Beside::Margin | Beside::Tactile);
+        let is_asked = arrays.iter().any(|(name, _)| beside(name).is_ok_and(depends));
+        let own = |k: &usize| if is_asked { batch.inputs_of_parts(*k) } else { Ok(Vec::new()) };
+        let of_parts = ids.iter().map(own).collect::<Result<Vec<_>, _>>()?;
         let seen = |i: usize| {
             let k = ids[i];
             let (contact, first) = (&batch.contacts()[k], &batch.first()[k]);
-            Seen { contact, first, sample: &samples[k], time: batch.time(k), slid: slid[k], bristles: &bristles[i] }
+            let (sample, time, bristles) = (&samples[k], batch.time(k), &*bristles[i]);
+            Seen { contact, first, sample, time, slid: slid[k], bristles, of_parts: &of_parts[i] }
         };
         let views: Vec<Seen<'_>> = (0..ids.len()).map(seen).collect();
         for ((name, numbers), width) in arrays.into_iter().zip(widths) {
@@ -223,8 +229,9 @@ impl Contacts {
 impl Seen<'_> {
     /// Its motion.
     fn moment(&self) -> Moment {
-        let Self { sample, time, .. } = self;
-        Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n: sample.normal_force }
+        let Self { sample, time, of_parts, .. } = self;
+        let (f_n, of_parts) = (sample.normal_force, of_parts.to_vec());
+        Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n, of_parts }
     }
 
     /// The cells that have bristles, with their states.
@@ -234,7 +241,7 @@ impl Seen<'_> {
 
     /// Writes a quantity; NaN after a failure, as in datasets.
     fn write(&self, beside: Beside, row: &mut [f64]) {
-        let Self { contact, first, sample, time, .. } = self;
+        let Self { contact, first, sample, time, of_parts, .. } = self;
         if !sample.wrench.to_array().iter().all(|v| v.is_finite()) {
             row.fill(f64::NAN);
             return;
@@ -245,15 +252,16 @@ impl Seen<'_> {
             Beside::SinceSlip => row[0] = if self.slid.is_nan() { -1.0 } else { time - self.slid },
             Beside::Margin => {
                 let load = [sample.wrench.to_array()];
-                row[0] = margins(contact, &[*time], &load, &[sample.normal_force], &mut Under::new(contact))[0];
+                let mut under = Under::with(contact, of_parts.to_vec());
+                row[0] = margins(contact, &[*time], &load, &[sample.normal_force], &mut under)[0];
             }
             Beside::Tactile => {
-                let mut under = Under::new(contact);
+                let mut under = Under::with(contact, of_parts.to_vec());
                 row.iter_mut().zip(under.tactile(*time, sample.normal_force)).for_each(|(to, v)| *to = v);
             }
             Beside::PatchWrench | Beside::PatchNormalForce | Beside::PatchSlip | Beside::PatchNearLimit => {
-                let mut under = Under::new(contact);
-                let of_patches = of_parts(contact, under.patch(*time), self.moment(), self.states());
+                let mut under = Under::with(contact, of_parts.to_vec());
+                let of_patches = bristle::shear::of_parts(contact, under.patch(*time), self.moment(), self.states());
                 let numbers = row.len() / of_patches.len();
                 for (to, of) in row.chunks_mut(numbers).zip(of_patches) {
                     match beside {
@@ -267,7 +275,7 @@ impl Seen<'_> {
             Beside::Shear | Beside::CellNearness => {
                 row.fill(0.0);
                 let (moment, bristles) = (self.moment(), self.states());
-                let mut under = Under::new(contact);
+                let mut under = Under::with(contact, of_parts.to_vec());
                 for (cell, of) in shear(contact, under.patch(*time), moment, bristles) {
                     if beside == Beside::Shear {
                         row[2 * cell..][..2].copy_from_slice(&of.force);

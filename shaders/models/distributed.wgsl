@@ -52,7 +52,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     let cell = own_cells(i);
     let x = cell.x;
     let y = cell.y;
-    let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+    let m = cell_motion(i, k, u, x, y);
     var zx = cell_zx[here];
     var zy = cell_zy[here];
     if (commit) {
@@ -67,7 +67,7 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
         cell_zy[here] = zy;
     }
     if (evaluate) {
-        let w = cell.w;
+        let w = cell_share(i, cell.w);
         let t = trial(i, next, m, zx, zy);
         let z = slip(k, t.t);
         let sx = z.d * t.yx;
@@ -112,8 +112,9 @@ fn force_change_cell(i: u32) {
     let here = place(i);
     let before = saved(i);
     let cell = own_cells(i);
-    let fx = cell.w * (cell_zx[here] - before[0]);
-    let fy = cell.w * (cell_zy[here] - before[1]);
+    let w = cell_share(i, cell.w);
+    let fx = w * (cell_zx[here] - before[0]);
+    let fy = w * (cell_zy[here] - before[1]);
     sum[0] += fx;
     sum[1] += fy;
     sum[2] += cell.x * fy - cell.y * fx;
@@ -134,10 +135,10 @@ fn wrench_cell(i: u32, k: Consts, u: vec3f, rate: Rate) {
     let cell = own_cells(i);
     let x = cell.x;
     let y = cell.y;
-    let w = cell.w;
+    let w = cell_share(i, cell.w);
     let zx = cell_zx[here];
     let zy = cell_zy[here];
-    let m = motion(k, u.x - u.z * y, u.y + u.z * x);
+    let m = cell_motion(i, k, u, x, y);
     let g = own_limit(i, rate.mu_c + rate.mu_d * m.bell);
     let lambda = decay(k, g, m, zx, zy);
     let fx = -w * (zx + rate.sigma1 * (m.vx - lambda * zx) + k.sigma2 * m.vx);

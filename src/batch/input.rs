@@ -1,8 +1,9 @@
 //! The inputs of a contact by name.
 
 use crate::body::Body;
-use crate::contact::Contact;
+use crate::contact::{Contact, FIELDS_OF_PATCHES, PatchInputs};
 use crate::error::{ParameterError, check};
+use crate::patch::MAX_PATCHES;
 use crate::range::{self, Range};
 use crate::schedule::Signal;
 
@@ -42,10 +43,20 @@ pub enum Input {
     SurfaceVy,
     /// Its angular velocity [rad/s].
     SurfaceW,
+    /// Normal force \[N\] (of one pad) of the patch with this number, of several with
+    /// [normal forces of their own](crate::PatchInputs).
+    PatchNormalForce(u8),
+    /// Velocity along x [m/s] of the surface of the patch with this number, of several with
+    /// [surfaces of their own](crate::PatchInputs), up to 1e9 in size, as the next two.
+    PatchVx(u8),
+    /// Its velocity along y [m/s].
+    PatchVy(u8),
+    /// Its angular velocity [rad/s].
+    PatchW(u8),
 }
 
 impl Input {
-    /// All of them.
+    /// All that are not of one of several patches.
     pub const ALL: [Self; 16] = [
         Self::NormalForce,
         Self::Fx,
@@ -65,8 +76,32 @@ impl Input {
         Self::SurfaceW,
     ];
 
+    /// Those of the patch with number `k`.
+    pub const fn of_patch(k: u8) -> [Self; 4] {
+        [Self::PatchNormalForce(k), Self::PatchVx(k), Self::PatchVy(k), Self::PatchW(k)]
+    }
+
+    /// All inputs, with those of as many patches as there may be.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain((0..MAX_PATCHES as u8).flat_map(Self::of_patch))
+    }
+
+    /// The number of its patch and its place among the inputs of that, if it is of one of several patches.
+    const fn part(self) -> Option<(u8, usize)> {
+        match self {
+            Self::PatchNormalForce(k) => Some((k, 0)),
+            Self::PatchVx(k) => Some((k, 1)),
+            Self::PatchVy(k) => Some((k, 2)),
+            Self::PatchW(k) => Some((k, 3)),
+            _ => None,
+        }
+    }
+
     /// Its field, as errors name it.
     pub const fn field(self) -> &'static str {
+        if let Some((k, own)) = self.part() {
+            return if (k as usize) < MAX_PATCHES { FIELDS_OF_PATCHES[k as usize][own] } else { "patches" };
+        }
         match self {
             Self::NormalForce => "inputs.normal_force",
             Self::Fx => "inputs.wrench.fx",
@@ -84,17 +119,20 @@ impl Input {
             Self::SurfaceVx => "inputs.surface.vx",
             Self::SurfaceVy => "inputs.surface.vy",
             Self::SurfaceW => "inputs.surface.w",
+            _ => "patches",
         }
     }
 
     /// The values that it may have.
     pub const fn range(self) -> Range {
         match self {
-            Self::NormalForce | Self::Fx | Self::Fy => range::FORCE,
+            Self::NormalForce | Self::Fx | Self::Fy | Self::PatchNormalForce(_) => range::FORCE,
             Self::Tau => range::TORQUE,
             Self::GravityX | Self::GravityY => range::GRAVITY,
-            Self::Vx | Self::Vy | Self::SurfaceVx | Self::SurfaceVy => range::SPEED,
-            Self::W | Self::SurfaceW => range::TURN,
+            Self::Vx | Self::Vy | Self::SurfaceVx | Self::SurfaceVy | Self::PatchVx(_) | Self::PatchVy(_) => {
+                range::SPEED
+            }
+            Self::W | Self::SurfaceW | Self::PatchW(_) => range::TURN,
             Self::MuC | Self::MuS => range::MU,
             Self::AnchorX | Self::AnchorY => range::POSITION,
         }
@@ -104,6 +142,13 @@ impl Input {
     /// constant becomes one.
     pub fn signal(self, contact: &mut Contact) -> Option<&mut Signal> {
         let (inputs, friction) = (&mut contact.inputs, &contact.friction);
+        if let Some((k, own)) = self.part() {
+            let patch = inputs.patches.get_mut(usize::from(k))?;
+            return match own.checked_sub(1) {
+                None => patch.normal_force.as_mut(),
+                Some(i) => patch.surface.as_mut().map(|surface| &mut surface.twist[i]),
+            };
+        }
         match (self, &mut contact.body) {
             (Self::NormalForce, _) => Some(&mut inputs.normal_force),
             (Self::MuC, _) => Some(inputs.mu_c.get_or_insert_with(|| Signal::constant(friction.mu_c))),
@@ -133,6 +178,20 @@ impl Input {
     /// Refuses `value`, or the input altogether, if the contact cannot have it. Coefficients of friction are
     /// checked by [`check_pair`].
     pub(super) fn check(self, contact: &Contact, value: f64) -> Result<(), ParameterError> {
+        if let Some((k, own)) = self.part() {
+            let patch = contact.inputs.patches.get(usize::from(k));
+            let has =
+                |patch: &PatchInputs| if own == 0 { patch.normal_force.is_some() } else { patch.surface.is_some() };
+            if !patch.is_some_and(has) {
+                let accepted = "an input that the patch of the contact has of its own from the start";
+                return Err(ParameterError::new(self.field(), value, accepted));
+            }
+            return self.range().check(self.field(), value);
+        }
+        if self == Self::NormalForce && contact.has_forces_of_parts() {
+            let accepted = "the normal forces of the patches, of which it is the sum";
+            return Err(ParameterError::new(self.field(), value, accepted));
+        }
         let is_of_body = match self {
             Self::NormalForce | Self::MuC | Self::MuS => true,
             Self::SurfaceVx | Self::SurfaceVy | Self::SurfaceW => contact.inputs.surface.is_some(),
@@ -140,6 +199,7 @@ impl Input {
             Self::Fx | Self::Fy | Self::Tau | Self::GravityX | Self::GravityY | Self::AnchorX | Self::AnchorY => {
                 matches!(contact.body, Body::Free(_))
             }
+            Self::PatchNormalForce(_) | Self::PatchVx(_) | Self::PatchVy(_) | Self::PatchW(_) => false,
         };
         if !is_of_body {
             let accepted = match self {
@@ -189,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_input_of_a_batch_has_the_range_of_its_field() {
-        for input in Input::ALL {
+        for input in Input::all() {
             assert_eq!(input.range(), input_range(input.field()), "{input:?}");
         }
     }

@@ -1,8 +1,9 @@
 //! The memory that batches and snapshots take, counted before it is taken.
 
 use super::{Clock, State, snapshot::Drives};
-use crate::contact::{Contact, Model, ModelKind};
+use crate::contact::{Contact, Model, ModelKind, PatchInputs};
 use crate::memory::{FEWER_CONTACTS, MemoryError, check};
+use crate::schedule::slot;
 
 /// Memory [byte] of the state of a contact on its engine, beside its bristles: its lane, its place in a
 /// timeline, its sample and its status. Measured on the CPU, and rounded up, as the next ones.
@@ -13,6 +14,10 @@ const LANE_CELL: u64 = 850;
 const MOST_IN_LANE: u64 = 50;
 /// Of a bristle of a larger grid.
 const CELL: u64 = 64;
+/// Of a run of cells of several patches with inputs of their own, of which there may be one for each group of
+/// at least four cells, and of such a patch on its engine.
+const PART_RUN: u64 = 128;
+const PART: u64 = 600;
 /// What an allocation takes beside what is asked for.
 const ALLOCATION: u64 = 16;
 
@@ -39,7 +44,12 @@ fn own(contact: &Contact) -> u64 {
     // Half a dozen signals have an allocation each.
     let signals = contact.signal_memory() as u64 + 8 * ALLOCATION;
     let frames = if contact.patch.takes_frames() { size_of_val(&**contact.patch.map()) + 256 } else { 0 };
-    size_of::<Contact>() as u64 + signals + frames as u64
+    size_of::<Contact>() as u64 + signals + frames as u64 + of_parts(contact)
+}
+
+/// Memory [byte] of what several patches with inputs of their own have beside their signals, each time.
+fn of_parts(contact: &Contact) -> u64 {
+    (contact.inputs.patches.len() * size_of::<PatchInputs>()) as u64
 }
 
 /// Memory [byte] of the bristles of a grid.
@@ -50,14 +60,17 @@ fn bristles(contact: &Contact) -> u64 {
     let patch = &contact.patch;
     let all = patch.changes() || patch.takes_frames();
     let cells = if all { patch.grid().len() } else { patch.count_cells() } as u64;
-    cells * if cells <= MOST_IN_LANE { LANE_CELL } else { CELL }
+    let runs =
+        if contact.drives_parts() { cells / 4 * PART_RUN + contact.inputs.patches.len() as u64 * PART } else { 0 };
+    runs + cells * if cells <= MOST_IN_LANE { LANE_CELL } else { CELL }
 }
 
 /// Refuses a snapshot of these contacts, with so many pairs of bristles, for which there is no memory.
 pub(super) fn check_snapshot(contacts: &[Contact], pairs: usize) -> Result<(), MemoryError> {
     let Some(first) = contacts.first() else { return Ok(()) };
     let fixed = size_of::<State>() + size_of::<Clock>() + size_of::<ModelKind>() + size_of::<Drives>();
-    let each = fixed as u64 + first.signal_memory() as u64 + 8 * ALLOCATION + 512;
+    let parts = of_parts(first) + (first.inputs.patches.len() * size_of::<[f64; slot::OF_PART]>()) as u64;
+    let each = fixed as u64 + first.signal_memory() as u64 + parts + 8 * ALLOCATION + 512;
     let bytes = contacts.len() as u64 * each + (pairs * size_of::<[f64; 2]>()) as u64;
     check(|| format!("a snapshot of {} contacts", contacts.len()), bytes, FEWER_CONTACTS)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Clock;
-use crate::contact::{Contact, Inputs, ModelKind};
+use crate::contact::{Contact, Inputs, ModelKind, PatchInputs};
 use crate::schedule::Signal;
 use crate::solver::state::State;
 
@@ -56,6 +56,12 @@ impl Drives {
         self.inputs.surface.is_some() == contact.inputs.surface.is_some()
     }
 
+    /// Whether the patches of a contact have the same inputs of their own.
+    pub(super) fn fit_parts(&self, contact: &Contact) -> bool {
+        let has = |own: &PatchInputs| (own.normal_force.is_some(), own.surface.is_some());
+        self.inputs.patches.iter().map(has).eq(contact.inputs.patches.iter().map(has))
+    }
+
     /// Whether both take no frames, or frames of the same number of cells.
     pub(super) fn fit_frame(&self, contact: &Contact) -> bool {
         let own = contact.patch.takes_frames().then(|| contact.patch.weights().len());
@@ -85,8 +91,8 @@ pub enum SnapshotError {
 
 /// What a snapshot begins with.
 const MAGIC: [u8; 8] = *b"bristle\x1a";
-/// The version of the format: 6 since surfaces move.
-const VERSION: u32 = 6;
+/// The version of the format: 7 since patches have inputs of their own.
+const VERSION: u32 = 7;
 /// Bytes of magic and version.
 const HEAD: usize = 8 + 4;
 

@@ -5,7 +5,7 @@ use crate::contact::Contact;
 use crate::engine::{Progress, Status, Trajectories};
 use crate::error::EngineError;
 use crate::planar::Twist;
-use crate::schedule::Span;
+use crate::schedule::{Span, slot};
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 use crate::wait::{Work, wait_for};
@@ -89,6 +89,8 @@ pub(crate) trait Stepper: Send {
     fn set_map<'a>(&'a mut self, contact: usize, of: &'a Contact, mu_c: f64) -> Answer<'a, ()>;
     /// Writes the states of all contacts in place of what is in `out`.
     fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()>;
+    /// The inputs of each of several patches of a contact in its present sample.
+    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]>;
     /// The state of one contact.
     fn state(&mut self, contact: usize) -> Answer<'_, State>;
     /// Sets a contact to a saved state.

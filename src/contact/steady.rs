@@ -105,10 +105,13 @@ impl Contact {
     /// an unloaded bristle.
     fn steady_grid(&self, active: &[usize]) -> Vec<[f64; 2]> {
         let twist = self.first_twist();
+        let surfaces = self.first_surfaces();
         let reach = active.iter().map(|i| self.patch.place(*i)).fold(0.0, |most: f64, [x, y]| most.max(x.hypot(y)));
-        let rest = AT_REST * (twist.vx.hypot(twist.vy) + twist.w.abs() * reach);
+        let speed = |twist: &Twist| twist.vx.hypot(twist.vy) + twist.w.abs() * reach;
+        let rest = AT_REST * (speed(&twist) + surfaces.iter().map(speed).fold(0.0, f64::max));
         let steady = |i: &usize| {
-            let v = self.patch.bristle_twist(twist.at(self.patch.place(*i)));
+            let own = surfaces.get(self.patch.part_with(*i)).map_or(twist, |surface| twist - *surface);
+            let v = self.patch.bristle_twist(own.at(self.patch.place(*i)));
             let speed = v.vx.hypot(v.vy);
             let factor = self.patch.friction_factor(*i);
             let share = if speed > rest { factor * self.first_stribeck(speed) / speed } else { 0.0 };

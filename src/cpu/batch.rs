@@ -14,7 +14,7 @@ use crate::engine::{Plan, Progress, Status, Stepping, StopWhen, Trajectories};
 use crate::error::EngineError;
 use crate::planar::Twist;
 use crate::pool;
-use crate::schedule::Span;
+use crate::schedule::{Span, slot};
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
@@ -244,6 +244,11 @@ impl Stepper for CpuBatch {
             pool::run(|| tasks.into_par_iter().for_each(export));
         }
         Answer::Now(Ok(()))
+    }
+
+    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]> {
+        let (p, k) = self.places[contact];
+        self.packs[p].pack.inputs_of_parts(k)
     }
 
     fn state(&mut self, contact: usize) -> Answer<'_, State> {

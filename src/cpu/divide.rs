@@ -43,9 +43,10 @@ impl Shared {
     }
 }
 
-/// Whether a contact has too few bristles to fill the lanes by itself, and is stepped in one lane.
+/// Whether a contact has too few bristles to fill the lanes by itself, and is stepped in one lane. One whose
+/// patches have inputs of their own is alone in its solver.
 pub fn has_few_bristles(contact: &Contact) -> bool {
-    !contact.model.is_grid() || cells(contact) <= FEW_CELLS
+    !contact.model.is_grid() || cells(contact) <= FEW_CELLS && !contact.drives_parts()
 }
 
 /// Whether two contacts may be in one solver of so many `lanes`, one after the other or side by side. A

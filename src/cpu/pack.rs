@@ -51,6 +51,8 @@ pub trait Pack: Send {
     fn status(&self, k: usize) -> Status;
     /// The states `zeta` [-] of a contact, after its pending stage is written back.
     fn states(&mut self, k: usize, contact: &Contact) -> Vec<[f64; 2]>;
+    /// The inputs of each of several patches at the end of the last interval.
+    fn inputs_of_parts(&self, k: usize) -> Vec<[f64; slot::OF_PART]>;
     /// Writes the state of a contact in place of what is in `state`.
     fn export(&self, k: usize, state: &mut State);
     /// Sets a contact to a state that [`Pack::export`] gave.
@@ -165,6 +167,7 @@ impl<S: LaneSolver> One<'_, S> {
     /// none.
     fn sample(&mut self) -> Option<Sample> {
         let v = self.inputs();
+        self.take_parts();
         let (pose, twist, wrench, shares) = self.solver.sample(self.l, self.contact, &v);
         if !wrench.to_array().iter().all(|c| c.is_finite()) {
             self.fail(Reason::Wrench);
@@ -177,6 +180,14 @@ impl<S: LaneSolver> One<'_, S> {
     /// The inputs at the end of the last interval.
     fn inputs(&self) -> [f64; slot::COUNT] {
         self.place.interval.inputs(self.place.interval.length)
+    }
+
+    /// Lets the solver have the inputs of several patches at the end of the last interval, if they have some.
+    fn take_parts(&mut self) {
+        if self.contact.drives_parts() {
+            let of_parts = self.place.interval.of_parts(self.place.interval.length);
+            self.solver.take_parts(self.l, self.contact, &of_parts);
+        }
     }
 
     /// Writes the pending stage back, if there is one.
@@ -341,6 +352,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         self.with(k, contact, |one| {
             one.write_back();
             let v = one.inputs();
+            one.take_parts();
             Some(one.solver.respond(one.l, contact, twist, dt, &v))
         })
     }
@@ -368,10 +380,16 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         self.solvers[k / S::LANES].states(k % S::LANES)
     }
 
+    fn inputs_of_parts(&self, k: usize) -> Vec<[f64; slot::OF_PART]> {
+        let interval = &self.places[k].interval;
+        interval.of_parts(interval.length)
+    }
+
     fn export(&self, k: usize, state: &mut State) {
         self.solvers[k / S::LANES].export(k % S::LANES, state);
         let Place { interval, failure, .. } = &self.places[k];
         (state.inputs, state.failure) = (interval.inputs(interval.length), *failure);
+        state.of_parts = interval.of_parts(interval.length);
     }
 
     fn import(&mut self, k: usize, contact: &Contact, state: &State) {
@@ -382,7 +400,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         self.solvers[k / S::LANES].import(k % S::LANES, contact, state);
         let place = &mut self.places[k];
         place.failure = state.failure;
-        place.interval = Interval { c: state.inputs.map(|v| [v, 0.0, 0.0]), ..Interval::default() };
+        place.interval = Interval::holding(&state.inputs, &state.of_parts);
     }
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::batch::Sample;
 use crate::contact::{Contact, Model};
 use crate::engine::{Plan, Status, Trajectories, share};
-use crate::error::EngineError;
+use crate::error::{EngineError, ParameterError};
 use crate::number::dual::{Dual, TANGENTS};
 use crate::number::real::Real;
 use crate::pool;
@@ -28,6 +28,11 @@ pub fn sensitivities<C: Real>(
     let mut tangents = Sensitivities::unwritten([contacts.len(), plan.samples.len(), with.len()])?;
     let timeline = |contact: &Contact| contact.timeline(&plan.samples);
     let seeds = |(k, contact): (usize, &Contact)| {
+        if contact.drives_parts() {
+            let accepted = "contacts whose patches have no normal forces and surface motions of their own";
+            let error = ParameterError::new("sensitivities", "inputs.patches are given", accepted);
+            return Err(EngineError::Parameter { contact: k, error });
+        }
         let timeline = timeline(contact);
         let seed = |with| resolve(contact, &timeline, with);
         let seeds: Result<Vec<Seed>, _> = with.iter().map(seed).collect();

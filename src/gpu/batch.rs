@@ -18,7 +18,7 @@ use crate::engine::{Progress, Status, Trajectories};
 use crate::error::{DeviceError, EngineError};
 use crate::planar::Twist;
 use crate::pool;
-use crate::schedule::Span;
+use crate::schedule::{Span, slot};
 use crate::solver::commit::respond_to;
 use crate::solver::respond::Response;
 use crate::solver::state::State;
@@ -234,18 +234,23 @@ impl Stepper for GpuBatch {
             }
             let inputs = live.group.inputs.places[i].inputs;
             if of.model.is_grid() {
-                live.ask_present(i, of, inputs, None).await?;
+                live.ask_present(i, of, (&inputs, &[]), None).await?;
                 live.write_map(i, of);
                 return Ok(());
             }
             let mut state = live.state(i, &live.read_own_bristles(i).await?);
             let before = live.group.inputs.patch_states[i].clone();
-            live.ask_present(i, of, inputs, None).await?;
+            live.ask_present(i, of, (&inputs, &[]), None).await?;
             live.write_map(i, of);
             transfer_bristle(&mut state.bristles, [&before, &live.group.inputs.patch_states[i]], of, mu_c);
             live.write_state(i, of, &state);
             Ok(())
         })
+    }
+
+    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]> {
+        let (group, i) = self.places[contact];
+        self.groups[group].group.inputs.of_parts[i].clone()
     }
 
     fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()> {
@@ -272,7 +277,7 @@ impl Stepper for GpuBatch {
     fn restore<'a>(&'a mut self, contact: usize, of: &'a Contact, state: &'a State) -> Answer<'a, ()> {
         self.on_group(contact, async move |live, i| {
             live.settle().await?;
-            live.ask_present(i, of, state.inputs, state.mapped).await?;
+            live.ask_present(i, of, (&state.inputs, &state.of_parts), state.mapped).await?;
             live.write_map(i, of);
             live.write_state(i, of, state);
             Ok(())

@@ -8,7 +8,7 @@ use super::shape::{KernelShape, Layout, MOST_TURNS};
 use crate::contact::{Contact, Form, Model, ModelKind, Origin, TIME_SLACK};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
-use crate::patch::{Exponent, FrictionAxes};
+use crate::patch::{Exponent, FrictionAxes, Part};
 use crate::planar::Twist;
 use crate::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
@@ -25,6 +25,9 @@ pub(super) struct BatchContact {
     pub(super) kind: ModelKind,
     /// Whether its surface moves.
     pub(super) moving: bool,
+    /// Of each of several patches with inputs of their own the number of the cell behind its last, and its
+    /// share of the normal force in the compound patch [-].
+    pub(super) parts: Vec<(u32, f32)>,
     /// Elements of a point contact.
     elements: usize,
 }
@@ -32,7 +35,13 @@ pub(super) struct BatchContact {
 impl BatchContact {
     pub(super) fn new(index: usize, contact: &Contact, timeline: Timeline, active: Vec<usize>) -> Self {
         let elements = contact.model.point().map_or(0, |model| model.elements().len());
-        Self { index, timeline, active, kind: contact.model.kind(), moving: contact.inputs.surface.is_some(), elements }
+        let mut parts = Vec::new();
+        if contact.drives_parts() {
+            let end = |part: &Part| active.partition_point(|cell| *cell < part.cells().end) as u32;
+            parts.extend(contact.patch.parts().iter().map(|part| (end(part), part.share() as f32)));
+        }
+        let (kind, moving) = (contact.model.kind(), contact.inputs.surface.is_some());
+        Self { index, timeline, active, kind, moving, parts, elements }
     }
 
     /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their
@@ -84,6 +93,7 @@ impl BatchContact {
             moving: contact.inputs.surface.is_some(),
             mapped: contact.patch.friction_map().is_some(),
             has_axes: contact.patch.friction_axes().is_some(),
+            drives_parts: contact.drives_parts(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
             point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })

@@ -332,7 +332,7 @@ impl Group {
     /// Writes the cells of the map that the patch of contact `i` now has, if it has a grid of bristles.
     pub(super) fn write_map(&self, i: usize, of: &Contact) {
         if self.kernel.variant.is_grid() {
-            let cells: Vec<layout::MapCell> = cells_of(&self.contacts[i], &of.patch, of.patch.weights()).collect();
+            let cells: Vec<layout::MapCell> = cells_of(&self.contacts[i], of, of.patch.weights()).collect();
             let at = (self.inputs.first_cells[i] as usize * size_of::<layout::MapCell>()) as u64;
             self.core.device.queue.write_buffer(&self.buffers.cells, at, bytemuck::cast_slice(&cells));
         }
@@ -376,7 +376,12 @@ impl Group {
             (None, _) => 2 * turns * if roots_loop { 1 + 2 * TRANSITION_ITERATIONS } else { 1 } + workgroup / 8,
             (Some(_), _) => 2 * (ROOT_ITERATIONS + 2),
         };
-        let each = model + if variant.adaptive { 7 } else { 3 } * turns + 30 + 5 * terms;
+        let mut each = model + if variant.adaptive { 7 } else { 3 } * turns + 30 + 5 * terms;
+        if variant.drives_parts {
+            // The inputs of each patch are evaluated some four times, and each cell looks for its patch.
+            let parts = self.contacts.iter().map(|own| own.parts.len() as u32).max().unwrap_or(0);
+            each += parts * (4 * (7 + upload.waves_of_parts) + 8 * turns);
+        }
         (SOFTWARE_LOOP_TURNS.saturating_sub(6 * turns) / each).saturating_sub(12).max(1)
     }
 

@@ -71,8 +71,8 @@ impl Start {
 #[derive(Default)]
 struct SharedCells {
     /// Where the cells of a map, or of the maps of a sequence, start: by the address of that and of the
-    /// friction map, the number of its cells, and its grid.
-    first: HashMap<[usize; 5], u32>,
+    /// friction map, the number of its cells, its grid, and whether patches have inputs of their own.
+    first: HashMap<[usize; 6], u32>,
     cells: Vec<layout::MapCell>,
 }
 
@@ -88,27 +88,26 @@ impl SharedCells {
         let first = if patch.takes_frames() || patch.rule().is_some() {
             next
         } else {
-            let key = [map, patch.friction_address(), contact.active.len(), grid.nx, grid.ny];
+            let of_parts = usize::from(of.drives_parts());
+            let key = [map, patch.friction_address(), contact.active.len(), grid.nx, grid.ny, of_parts];
             *self.first.entry(key).or_insert(next)
         };
         if first == next {
             let maps = sequence.map_or(std::slice::from_ref(patch.map()), |sequence| sequence.maps());
-            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, patch, map)));
+            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, of, map)));
         }
         first
     }
 }
 
 /// The cells of a contact with a grid, which has the shares `weights` of the normal force on the grid of
-/// `patch`.
-pub(super) fn cells_of(
-    contact: &BatchContact,
-    patch: &Patch,
-    weights: &[f64],
-) -> impl Iterator<Item = layout::MapCell> {
+/// its patch; where patches have inputs of their own, the shares of that of each patch.
+pub(super) fn cells_of(contact: &BatchContact, of: &Contact, weights: &[f64]) -> impl Iterator<Item = layout::MapCell> {
+    let (patch, of_parts) = (&of.patch, of.drives_parts());
     contact.active.iter().map(move |&i| {
         let [x, y] = patch.place_in_cells(i);
-        layout::MapCell { x: x as f32, y: y as f32, w: weights[i] as f32, f: patch.friction_factor(i) as f32 }
+        let w = if of_parts { patch.weight_in_part(i) } else { weights[i] };
+        layout::MapCell { x: x as f32, y: y as f32, w: w as f32, f: patch.friction_factor(i) as f32 }
     })
 }
 
@@ -141,6 +140,8 @@ pub(super) struct Upload {
     pub(super) windows: Vec<layout::Window>,
     pub(super) intervals: Vec<layout::Interval>,
     pub(super) terms: Vec<layout::Term>,
+    /// Most sinusoids of the patches of a contact in an interval.
+    pub(super) waves_of_parts: u32,
     /// Limit surfaces that the window needs beside those of the whole run.
     pub(super) tables: Vec<f32>,
 }
@@ -163,6 +164,8 @@ pub(super) struct Inputs {
     pub(super) patch_states: Vec<PatchState>,
     /// The place of every contact in its timeline.
     pub(super) places: Vec<Place>,
+    /// The inputs of several patches at the end of the last window, of every contact.
+    pub(super) of_parts: Vec<Vec<[f64; slot::OF_PART]>>,
     /// The last interval of every contact.
     pub(super) last: Vec<Interval>,
     /// Where the cells of every contact start, see [`Start::first_cells`].
@@ -191,10 +194,10 @@ impl Upload {
         self.intervals.push(device_interval(&Interval::default(), map, same, first, 0, 0));
     }
 
-    /// Puts the sinusoids of an interval at the end, and behind them the inputs of a surface that is
-    /// `moving`: three polynomials, the first with the number of sinusoids, and the sinusoids. Returns where
-    /// they start.
-    fn push_terms(&mut self, interval: &Interval, moving: bool) -> u32 {
+    /// Puts the sinusoids of an interval at the end, behind them the inputs of a surface that moves: three
+    /// polynomials, the first with the number of sinusoids, and the sinusoids; and behind these those of
+    /// several patches, as `shaders/parts.wgsl` has them. Returns where they start.
+    fn push_terms(&mut self, interval: &Interval, BatchContact { moving, parts, .. }: &BatchContact) -> u32 {
         let first = self.terms.len() as u32;
         let term = |q: &Term| layout::Term {
             slot: q.slot as u32,
@@ -202,16 +205,26 @@ impl Upload {
             omega: q.omega as f32,
             phase: q.phase as f32,
         };
-        let (own, surface) =
-            (interval.terms.iter().filter(|q| !of_surface(q)), interval.terms.iter().filter(of_surface));
-        self.terms.extend(own.map(term));
-        if moving {
-            let slot = surface.clone().count() as u32;
-            self.terms.extend(interval.c[slot::SURFACE..].iter().map(|c| {
-                let [amplitude, omega, phase] = c.map(|c| c as f32);
-                layout::Term { slot, amplitude, omega, phase }
-            }));
+        let polynomial = |c: &[f64; 3], slot: u32| {
+            let [amplitude, omega, phase] = c.map(|c| c as f32);
+            layout::Term { slot, amplitude, omega, phase }
+        };
+        self.terms.extend(own_terms(interval).map(term));
+        if *moving {
+            let surface = interval.terms.iter().filter(|q| (slot::SURFACE..slot::COUNT).contains(&q.slot));
+            let count = surface.clone().count() as u32;
+            self.terms.extend(interval.c[slot::SURFACE..].iter().map(|c| polynomial(c, count)));
             self.terms.extend(surface.map(term));
+        }
+        if !parts.is_empty() {
+            let waves = interval.terms.iter().filter(|q| q.slot >= slot::COUNT);
+            let count = waves.clone().count() as u32;
+            self.waves_of_parts = self.waves_of_parts.max(count);
+            for (own, (end, share)) in interval.parts.iter().zip(parts) {
+                let slots = [parts.len() as u32, count, *end, share.to_bits()];
+                self.terms.extend(own.iter().zip(slots).map(|(c, slot)| polynomial(c, slot)));
+            }
+            self.terms.extend(waves.map(|q| term(&Term { slot: q.slot - slot::COUNT, ..*q })));
         }
         first
     }
@@ -221,7 +234,8 @@ impl Inputs {
     pub(super) fn new(tables: TableStore, patch_states: Vec<PatchState>, first_cells: Vec<u32>) -> Self {
         let places = vec![Place::default(); patch_states.len()];
         let last = vec![Interval::default(); patch_states.len()];
-        Self { tables, patch_states, places, last, first_cells }
+        let of_parts = vec![Vec::new(); patch_states.len()];
+        Self { tables, patch_states, places, of_parts, last, first_cells }
     }
 
     /// Where the cells or the table of a map of contact `i` start, which has so many `cells`; a table that is
@@ -263,6 +277,7 @@ impl Inputs {
             place.next = from + intervals.len();
             if let Some((last, ..)) = intervals.last() {
                 place.inputs = last.inputs(last.length);
+                self.of_parts[i] = last.of_parts(last.length);
                 self.last[i].clone_from(last);
             }
             upload.windows.push(layout::Window {
@@ -276,7 +291,7 @@ impl Inputs {
             for (interval, map, _) in intervals {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let first = self.map_first(i, cells, &map, &mut tables);
-                let term_first = upload.push_terms(&interval, contacts[i].moving);
+                let term_first = upload.push_terms(&interval, &contacts[i]);
                 upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, 0));
                 before = map;
             }
@@ -312,7 +327,8 @@ impl Inputs {
             place.intervals_before += 1;
             place.samples_before += 1;
             place.inputs = interval.inputs(interval.length);
-            let term_first = upload.push_terms(&interval, contacts[i].moving);
+            self.of_parts[i] = interval.of_parts(interval.length);
+            let term_first = upload.push_terms(&interval, &contacts[i]);
             upload.intervals.push(device_interval(&interval, map, transfer, first, term_first, flag::AT_END));
         }
         upload.tables = tables.numbers_beyond(&self.tables);
@@ -365,9 +381,9 @@ impl Inputs {
     }
 }
 
-/// Whether a sinusoid is that of a moving surface.
-fn of_surface(term: &&Term) -> bool {
-    term.slot >= slot::SURFACE
+/// The sinusoids of the inputs that every contact has.
+fn own_terms(interval: &Interval) -> impl Iterator<Item = &Term> {
+    interval.terms.iter().filter(|term| term.slot < slot::SURFACE)
 }
 
 /// An interval with its map in the device's layout. The cells or the table of the map start at `first`, the
@@ -400,7 +416,7 @@ fn device_interval(
         map_rotation: transfer.rotation as f32,
         map_first: first,
         term_first,
-        term_count: interval.terms.iter().filter(|term| !of_surface(term)).count() as u32,
+        term_count: own_terms(interval).count() as u32,
         c,
     }
 }

@@ -173,7 +173,7 @@ mod tests {
             Record::LAYOUT,
             Run::LAYOUT,
         ];
-        compare(&source(shape(64, 4, Storage::Private, Sums::Memory), Law::LuGre).unwrap(), &rollout);
+        compare(&source(shape(64, 4, Storage::Private, Sums::Memory), Law::LuGre, false).unwrap(), &rollout);
         let surface =
             [Cell::LAYOUT, PatchConstants::LAYOUT, Slice::LAYOUT, Motion::LAYOUT, Load::LAYOUT, Batch::LAYOUT];
         compare(&surface_source(), &surface);
@@ -201,12 +201,14 @@ mod tests {
         let mut texts = vec![surface_source()];
         let lanes = KernelShape { lanes: 1, ..shape(32, 0, Storage::Workgroup, Sums::Memory) };
         for &law in Law::ALL {
-            let text = |shape| source(shape, law).unwrap();
+            let text = |shape| source(shape, law, false).unwrap();
+            let of_parts = |shape| source(shape, law, true).unwrap();
             let sums =
                 [(4, 32, Sums::Memory), (8, 32, Sums::Part), (32, 8, Sums::Subgroups(1)), (8, 256, Sums::Subgroups(8))];
             for (turns, workgroup, sums) in sums {
                 let storages = [Storage::Private, Storage::Workgroup];
                 texts.extend(storages.map(|storage| text(shape(workgroup, turns, storage, sums))));
+                texts.extend(storages.map(|storage| of_parts(shape(workgroup, turns, storage, sums))));
             }
             texts.push(text(lanes));
         }

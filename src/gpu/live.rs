@@ -143,11 +143,11 @@ impl Live {
         &mut self,
         i: usize,
         contact: &Contact,
-        inputs: [f64; slot::COUNT],
+        (inputs, of_parts): (&[f64; slot::COUNT], &[[f64; slot::OF_PART]]),
         mapped: Option<MapKey>,
     ) -> Result<(), EngineError> {
-        let c = inputs.map(|v| [v, 0.0, 0.0]);
-        self.ask(vec![(i, contact, Interval { c, remap: mapped, ..Interval::default() })]).await
+        let present = Interval { remap: mapped, ..Interval::holding(inputs, of_parts) };
+        self.ask(vec![(i, contact, present)]).await
     }
 
     /// Waits until the device has done what it was told.
@@ -434,6 +434,7 @@ impl Live {
             h_next: f64::from(s.h_next),
             mapped: inputs.patch_states[i].key,
             inputs: inputs.places[i].inputs,
+            of_parts: inputs.of_parts[i].clone(),
             steps: u64::from(s.steps),
             passes: u64::from(s.passes),
             unconverged: u64::from(s.unconverged),

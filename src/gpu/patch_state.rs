@@ -36,7 +36,7 @@ impl PatchState {
         let first = contact.first_patch();
         let patch = &*first.isotropic();
         let (radius, arm2) = match contact.model.is_grid() {
-            true => (0.0, patch.arm2()),
+            true => (0.0, contact.largest_arm2(patch.arm2())),
             false => (radius_of(patch, table.as_deref()), patch.viscous()),
         };
         Self { key: None, radius, arm2, cop: patch.cop(), table }

@@ -47,6 +47,8 @@ pub struct Variant {
     pub mapped: bool,
     /// Whether friction differs by direction.
     pub has_axes: bool,
+    /// Whether several patches have inputs of their own.
+    pub drives_parts: bool,
     /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
     /// Law and number of elements of a point contact; none for others.
@@ -79,8 +81,10 @@ impl Variant {
     /// As [`source`].
     #[doc(hidden)]
     pub fn source(&self) -> Result<String, MarkError> {
-        self.point
-            .map_or_else(|| source(self.shape, self.law), |(law, elements)| Ok(point_source(self.shape, law, elements)))
+        self.point.map_or_else(
+            || source(self.shape, self.law, self.drives_parts),
+            |(law, elements)| Ok(point_source(self.shape, law, elements)),
+        )
     }
 
     /// The pipeline constants.
@@ -101,11 +105,12 @@ impl Variant {
     }
 }
 
-/// The WGSL of a kernel of this shape under a law.
+/// The WGSL of a kernel of this shape under a law, for contacts of which some or no patches have inputs of
+/// their own.
 ///
 /// # Errors
 /// A mark of a loop (`unroll.rs`) in a shader's file that cannot be applied.
-pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
+pub fn source(shape: KernelShape, law: Law, drives_parts: bool) -> Result<String, MarkError> {
     let roots = if shape.roots_loop() {
         // The compiler cannot know this bound, as it does not know that run.zero is 0, and so keeps the loop.
         Unroll::TestedAtEnd(Some(format!("{TRANSITION_ITERATIONS}u + run.zero")))
@@ -154,7 +159,15 @@ pub fn source(shape: KernelShape, law: Law) -> Result<String, MarkError> {
         };
         let turns = Unroll::TestedAtEnd(None);
         text += &unrolled(include_str!("../../shaders/models/cells.wgsl"), &[("TURNS", turns.clone())])?;
-        text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns)])?;
+        text += &unrolled(include_str!("../../shaders/models/distributed.wgsl"), &[("TURNS", turns.clone())])?;
+        text += &if drives_parts {
+            unrolled(include_str!("../../shaders/parts.wgsl"), &[("TURNS", turns)])?
+        } else {
+            include_str!("../../shaders/parts/one_twist.wgsl").to_owned()
+        };
+    }
+    if !drives_parts {
+        text += include_str!("../../shaders/parts/without_inputs.wgsl");
     }
     text += include_str!("../../shaders/directed.wgsl");
     text += include_str!("../../shaders/inputs.wgsl");
@@ -246,6 +259,7 @@ pub fn point_source(shape: KernelShape, law: PointLaw, elements: u32) -> String 
     } else {
         include_str!("../../shaders/point/without_collocation.wgsl")
     };
+    text += include_str!("../../shaders/parts/without_inputs.wgsl");
     text += include_str!("../../shaders/inputs.wgsl");
     text += include_str!("../../shaders/moving_surface.wgsl");
     text += include_str!("../../shaders/agree/without_barriers.wgsl");

@@ -33,9 +33,15 @@ pub struct Part {
     first: usize,
     grid: Grid,
     at: Pose,
+    share: f64,
 }
 
 impl Part {
+    /// Its share of the normal force [-].
+    pub const fn share(&self) -> f64 {
+        self.share
+    }
+
     /// Its cells among those of the compound patch.
     pub const fn cells(&self) -> Range<usize> {
         self.first..self.first + self.grid.len()
@@ -77,8 +83,9 @@ impl Compound {
 
     /// The same, `k` times as large.
     pub fn scaled(&self, k: f64) -> Self {
-        let part = |Part { first, grid, at }: &Part| Part {
+        let part = |Part { first, grid, at, share }: &Part| Part {
             first: *first,
+            share: *share,
             grid: Grid { dx: k * grid.dx, dy: k * grid.dy, ..*grid },
             at: Pose { x: k * at.x, y: k * at.y, theta: at.theta },
         };
@@ -121,15 +128,15 @@ impl Patch {
             let accepted = format!("1 to {MAX_PATCHES}");
             return Err(ParameterError::new("patches", format!("{} patches", patches.len()), accepted).into());
         }
-        let (mut parts, mut first) = (Vec::with_capacity(patches.len()), 0);
-        for (k, placed) in patches.iter().enumerate() {
-            placed.check(k)?;
-            let grid = placed.patch.grid;
-            parts.push(Part { first, grid, at: placed.at });
-            first += grid.len();
-        }
+        patches.iter().enumerate().try_for_each(|(k, placed)| placed.check(k))?;
         let sum: f64 = patches.iter().map(|placed| placed.force).sum();
         check("patches.share", sum, "a finite sum > 0", sum > 0.0)?;
+        let (mut parts, mut first) = (Vec::with_capacity(patches.len()), 0);
+        for placed in patches {
+            let grid = placed.patch.grid;
+            parts.push(Part { first, grid, at: placed.at, share: placed.force / sum });
+            first += grid.len();
+        }
         let weights = patches.iter().flat_map(|placed| placed.patch.weights.iter().map(|w| w * placed.force / sum));
         let area = parts.iter().map(|part| part.grid.len() as f64 * part.grid.dx * part.grid.dy).sum::<f64>();
         let side = (area / first as f64).sqrt();
@@ -159,6 +166,27 @@ impl Patch {
         (weights.iter().sum(), Self::from_pressure(part.grid, weights).ok())
     }
 
+    /// The same patches with other shares of the normal force [-], which sum to 1.
+    pub(crate) fn with_shares(&self, shares: &[f64]) -> Self {
+        let mut parts = self.parts().to_vec();
+        parts.iter_mut().zip(shares).for_each(|(part, share)| part.share = *share);
+        let weights = (0..self.weights.len()).map(|i| self.weight_in_part(i) * shares[self.part_with(i)]);
+        let compound = Some(Arc::new(Compound::new(parts)));
+        let (friction, axes) = (self.friction.clone(), self.axes);
+        Self { friction, axes, ..Self::with_cells_at(self.grid, compound, None, weights.collect()) }
+    }
+
+    /// The number of the part that has cell `i` of a compound patch.
+    pub(crate) fn part_with(&self, i: usize) -> usize {
+        self.parts().partition_point(|part| part.first <= i).max(1) - 1
+    }
+
+    /// The share of the normal force of its part that cell `i` has [-].
+    pub(crate) fn weight_in_part(&self, i: usize) -> f64 {
+        let share = self.parts()[self.part_with(i)].share;
+        if share > 0.0 { self.weights[i] / share } else { 0.0 }
+    }
+
     /// The shares of the normal force [-] by which supports at the centres of pressure of the patches carry a
     /// weight over the place `at` \[m\] of the compound patch: those of three follow from equilibrium, those
     /// of more are the ones of least norm, nearest to equal shares, `docs/model.md` (20g).
@@ -167,7 +195,7 @@ impl Patch {
     /// A weight that is not over the supports, so that one of them would have to pull.
     pub fn shares_by_equilibrium(patches: &[Placed], at: [f64; 2]) -> Result<Vec<f64>, ParameterError> {
         let place = |placed: &Placed| {
-            let [x, y] = Part { first: 0, grid: placed.patch.grid, at: placed.at }.turned(placed.patch.cop);
+            let [x, y] = Part { first: 0, grid: placed.patch.grid, at: placed.at, share: 1.0 }.turned(placed.patch.cop);
             [placed.at.x + x - at[0], placed.at.y + y - at[1]]
         };
         let places: Vec<[f64; 2]> = patches.iter().map(place).collect();

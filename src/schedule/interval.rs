@@ -15,6 +15,14 @@ pub mod slot {
     pub const SURFACE: usize = 6;
     /// Number of slots.
     pub const COUNT: usize = 9;
+    /// Slots of each of several patches, behind these: its normal force \[N\] (of one pad), then the twist of
+    /// its surface as [`SURFACE`].
+    pub const OF_PART: usize = 4;
+
+    /// The first slot of part `k`.
+    pub const fn of_part(k: usize) -> usize {
+        COUNT + OF_PART * k
+    }
 }
 
 /// What a pressure map that changes is made for.
@@ -53,11 +61,30 @@ pub struct Interval {
     pub remap: Option<MapKey>,
     /// Polynomial coefficients of every slot.
     pub c: [[f64; 3]; slot::COUNT],
+    /// Those of the slots of each of several patches; none where they have no inputs of their own.
+    pub parts: Vec<[[f64; 3]; slot::OF_PART]>,
     /// Sinusoids of all slots.
     pub terms: Vec<Term>,
 }
 
 impl Interval {
+    /// One of no length with these inputs, and these of several patches.
+    pub fn holding(inputs: &[f64; slot::COUNT], of_parts: &[[f64; slot::OF_PART]]) -> Self {
+        let still = |v| [v, 0.0, 0.0];
+        let parts = of_parts.iter().map(|part| part.map(still)).collect();
+        Self { c: inputs.map(still), parts, ..Self::default() }
+    }
+
+    /// The polynomial of a slot, which is 0 before anything is added to it.
+    pub(super) fn polynomial(&mut self, slot: usize) -> &mut [f64; 3] {
+        let Some(own) = slot.checked_sub(slot::COUNT) else { return &mut self.c[slot] };
+        let k = own / slot::OF_PART;
+        if self.parts.len() <= k {
+            self.parts.resize(k + 1, Default::default());
+        }
+        &mut self.parts[k][own % slot::OF_PART]
+    }
+
     /// Makes input `to` the same as input `from`.
     pub(crate) fn copy_input(&mut self, from: usize, to: usize) {
         self.c[to] = self.c[from];
@@ -69,13 +96,44 @@ impl Interval {
         }
     }
 
-    /// All inputs at local time `tau` \[s\]; a negative normal force is no contact, 0.
+    /// All inputs at local time `tau` \[s\]; a negative normal force is no contact, 0. Where patches have
+    /// forces of their own, the normal force is the sum of these.
     pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
-        let mut v = self.c.map(|[c0, c1, c2]| c0 + tau * (c1 + tau * c2));
-        for q in &self.terms {
-            v[q.slot] += q.amplitude * (q.omega * tau + q.phase).sin();
+        let mut v = self.c.map(|c| at(c, tau));
+        for q in self.terms.iter().filter(|q| q.slot < slot::COUNT) {
+            v[q.slot] += q.value(tau);
+        }
+        if !self.parts.is_empty() {
+            v[slot::F_N] = self.of_parts(tau).iter().map(|part| part[0]).sum();
         }
         v[slot::F_N] = v[slot::F_N].max(0.0);
         v
     }
+
+    /// The inputs of each of several patches at local time `tau` \[s\]; none where they have none of their
+    /// own.
+    pub fn of_parts(&self, tau: f64) -> Vec<[f64; slot::OF_PART]> {
+        let mut parts: Vec<_> = self.parts.iter().map(|part| part.map(|c| at(c, tau))).collect();
+        if parts.is_empty() {
+            return parts;
+        }
+        for q in self.terms.iter().filter(|q| q.slot >= slot::COUNT) {
+            let own = q.slot - slot::COUNT;
+            parts[own / slot::OF_PART][own % slot::OF_PART] += q.value(tau);
+        }
+        parts.iter_mut().for_each(|part| part[0] = part[0].max(0.0));
+        parts
+    }
+}
+
+impl Term {
+    /// Its value at local time `tau` [s].
+    fn value(&self, tau: f64) -> f64 {
+        self.amplitude * (self.omega * tau + self.phase).sin()
+    }
+}
+
+/// The value of a polynomial.
+fn at([c0, c1, c2]: [f64; 3], tau: f64) -> f64 {
+    c0 + tau * (c1 + tau * c2)
 }

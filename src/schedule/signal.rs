@@ -295,6 +295,14 @@ impl Signal {
         }
     }
 
+    /// Value at `t` \[s\], taking the left limit at jumps after time 0.
+    pub fn value_before(&self, t: f64) -> f64 {
+        match &self.0 {
+            Values::Constant(value) => *value,
+            Values::Curve(curve) => curve.value_before(t),
+        }
+    }
+
     /// Whether the signal never changes.
     pub fn is_constant(&self) -> bool {
         let still = |s: &Segment| {
@@ -352,7 +360,7 @@ impl Signal {
     /// Adds `scale` times this signal over `[start, start + length]` to `slot` of `interval`.
     pub(super) fn add_to(&self, start: f64, length: f64, scale: f64, slot: usize, interval: &mut Interval) {
         match &self.0 {
-            Values::Constant(value) => interval.c[slot][0] += scale * value,
+            Values::Constant(value) => interval.polynomial(slot)[0] += scale * value,
             Values::Curve(curve) => curve.add_to(start, length, scale, slot, interval),
         }
     }
@@ -362,7 +370,17 @@ impl Curve {
     /// Value at `t` [s], taking the right limit at jumps.
     fn value(&self, t: f64) -> f64 {
         let t = self.sample_time(t);
-        let s = self.segment(t);
+        self.value_in(self.segment(t), t)
+    }
+
+    /// Value at `t` [s], taking the left limit at jumps.
+    fn value_before(&self, t: f64) -> f64 {
+        let before = (t - 2.0 * SAME_TIME).max(0.0);
+        if self.hold.is_some() { self.value(before) } else { self.value_in(self.segment(before), t) }
+    }
+
+    /// Value of segment `s` at `t` [s].
+    fn value_in(&self, s: &Segment, t: f64) -> f64 {
         let d = (t - s.from).max(if s.from == self.segments[0].from { f64::NEG_INFINITY } else { 0.0 });
         let waves: f64 = s.sines.iter().map(|q| q.amplitude * (q.omega * t + q.phase).sin()).sum();
         s.c[0] + s.c[1] * d + s.c[2] * d * d + waves
@@ -382,15 +400,16 @@ impl Curve {
         if self.hold.is_some() {
             // The value is constant over the interval. It is taken in the middle, where rounding of the ends
             // cannot lead into the next period.
-            interval.c[slot][0] += scale * self.value(start + 0.5 * length);
+            interval.polynomial(slot)[0] += scale * self.value(start + 0.5 * length);
             return;
         }
         let s = self.segment(start + 0.5 * length);
         let d = start - s.from;
         let [c0, c1, c2] = s.c;
-        interval.c[slot][0] += scale * (c0 + d * (c1 + d * c2));
-        interval.c[slot][1] += scale * (c1 + 2.0 * d * c2);
-        interval.c[slot][2] += scale * c2;
+        let c = interval.polynomial(slot);
+        c[0] += scale * (c0 + d * (c1 + d * c2));
+        c[1] += scale * (c1 + 2.0 * d * c2);
+        c[2] += scale * c2;
         let local = |q: &Sine| Term {
             slot,
             amplitude: scale * q.amplitude,

@@ -169,8 +169,9 @@ impl Timeline {
     pub fn interval<'a>(&self, feeds: impl Iterator<Item = Feed<'a>>, i: usize, interval: &mut Interval) {
         let (a, b) = (self.points[i], self.points[i + 1]);
         interval.terms.clear();
-        let terms = std::mem::take(&mut interval.terms);
-        *interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, terms, ..Interval::default() };
+        interval.parts.clear();
+        let (terms, parts) = (std::mem::take(&mut interval.terms), std::mem::take(&mut interval.parts));
+        *interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, terms, parts, ..Interval::default() };
         for feed in feeds {
             feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, interval);
         }

@@ -38,6 +38,15 @@ pub struct Rate<R> {
     pub mu_d: R,
 }
 
+/// What the bristles of one of several patches need of its own inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct PartNow<R> {
+    /// What is subtracted from the twist of the bristles.
+    pub surface: Vec3<R>,
+    /// Its share of the normal force [-].
+    pub share: R,
+}
+
 /// The bristles of as many contacts as the number type of the step has lanes.
 pub trait Bristles<R: Real> {
     /// Scratch arrays of a sweep that grids share if they are stepped one after the other.
@@ -46,6 +55,9 @@ pub trait Bristles<R: Real> {
     /// Whether [`super::respond::respond`] is compiled for several lanes: where a pass is short, as that of
     /// reduced bristles is, it takes less time than making a solver with one lane.
     const RESPONDS_IN_LANES: bool = false;
+
+    /// Whether they may be those of several patches with inputs of their own.
+    const TAKES_PARTS: bool = false;
 
     /// Puts the bristles of a contact at the start of its run into a lane; `active` are the cells of a grid
     /// that carry pressure at some time.
@@ -80,6 +92,15 @@ pub trait Bristles<R: Real> {
     /// the sweeps commit has them always.
     fn differentiate(&mut self, forces: bool) {
         let _ = forces;
+    }
+    /// Takes over the inputs of several patches, for the sweeps from now on.
+    fn set_parts(&mut self, parts: &[PartNow<R>]) {
+        let _ = parts;
+    }
+    /// Commits a stage at twists `v` and evaluates none, where patches have inputs of their own. It is not a
+    /// [`Bristles::sweep`], which would be compiled once more for all bristles without such patches.
+    fn commit_parts(&mut self, v: Vec3<R>, stage: &Stage<R>) {
+        let _ = (v, stage);
     }
     /// Size [m/s] of a change of the twists `v` up to which the derivative of the force holds.
     fn trust_radius(&self, v: Vec3<R>) -> R;

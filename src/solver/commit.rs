@@ -43,6 +43,9 @@ fn solver_at<B: Bristles<f64>>(bristles: B, contact: &Contact, state: &State) ->
     let mut solver = Solver::new(bristles, None);
     solver.load(0, contact, 1e-3, &contact.cells_ever_active());
     solver.import(0, contact, state);
+    if contact.drives_parts() {
+        solver.take_parts(0, contact, &state.of_parts);
+    }
     solver
 }
 

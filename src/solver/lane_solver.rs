@@ -54,6 +54,10 @@ pub trait LaneSolver {
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
         let _ = (l, contact, mu_c);
     }
+    /// Takes over the inputs of several patches for what is asked of the present state; no stage is pending.
+    fn take_parts(&mut self, l: usize, contact: &Contact, of_parts: &[[f64; slot::OF_PART]]) {
+        let _ = (l, contact, of_parts);
+    }
     /// Whether a pending stage must be written back before the map changes: to the map of `key`, if given.
     fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {
         let _ = (l, key);

@@ -10,6 +10,7 @@ use super::inputs::LaneInterval;
 use super::lane_solver::LaneSolver;
 use super::linalg::Vec3;
 use super::moving_surface::SurfaceState;
+use super::parts::Parts;
 use super::respond::{Response, respond};
 use super::state::State;
 use super::step::{Events, pass};
@@ -34,6 +35,7 @@ pub struct Solver<R: Real, B> {
     pub(super) directions: Directions<R>,
     pub(super) body: BodyState<R>,
     pub(super) surface: SurfaceState<R>,
+    pub(super) parts: Parts<R>,
     pub(super) interval: LaneInterval<R>,
     pub(super) step: Step<R>,
     pub(super) stage: StageState<R>,
@@ -188,6 +190,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 at_least: one,
             },
             surface: SurfaceState::new(),
+            parts: Parts::none(),
             interval: LaneInterval::new(),
             step: Step {
                 rest: [0.0; LANES],
@@ -267,7 +270,8 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         set_bit(&mut self.contacts.prescribed, l, prescribed);
         set_bit(&mut self.contacts.gripper, l, matches!(frame, Some(Frame::Gripper)));
         set_bit(&mut self.contacts.turning, l, matches!(frame, Some(Frame::Body { .. })));
-        self.set_arm(l, body, self.bristles.arm2(&contact.patch));
+        self.set_arm(l, body, contact.largest_arm2(self.bristles.arm2(&contact.patch)));
+        self.parts.set(contact);
         self.contacts.h_max[l] = step;
         self.contacts.mapped[l] = None;
         (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) = (0, 0, 0);
@@ -303,6 +307,19 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
 
     fn pass(&mut self) -> Events {
         pass(self)
+    }
+
+    fn take_parts(&mut self, l: usize, contact: &Contact, of_parts: &[[f64; slot::OF_PART]]) {
+        if !self.drives_parts() {
+            return;
+        }
+        let q = compensated(self.body.q, self.body.q_low, l).into();
+        let part = |[force, vx, vy, w]: &[f64; slot::OF_PART]| {
+            let own = contact.surface_of_part(q, Twist::new(*vx, *vy, *w));
+            (contact.patch.bristle_twist(own).to_array(), *force)
+        };
+        let parts: Vec<_> = of_parts.iter().map(part).collect();
+        self.sample_parts(l, &parts);
     }
 
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {

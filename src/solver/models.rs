@@ -4,4 +4,5 @@ pub mod cells;
 pub mod distributed;
 pub mod grid;
 pub mod grids;
+pub mod parts;
 pub mod reduced;

@@ -4,7 +4,7 @@
 use super::cell::decay;
 use super::friction::{Consts, motion};
 use super::laws::with_law;
-use crate::contact::Contact;
+use crate::contact::{Contact, PartInputs};
 use crate::patch::Patch;
 use crate::plan::SLIP_SPEED;
 use crate::planar::{Pose, Twist, Wrench};
@@ -45,7 +45,7 @@ impl OfPart {
 }
 
 /// The motion of a contact in a sample.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Moment {
     /// Time \[s\].
     pub time: f64,
@@ -55,6 +55,8 @@ pub struct Moment {
     pub twist: Twist,
     /// Normal force of one pad \[N\].
     pub f_n: f64,
+    /// The inputs of each of several patches that have some of their own, [`Contact::parts_before`].
+    pub of_parts: Vec<PartInputs>,
 }
 
 /// Friction in the cells `at` of a `patch`, whose bristles have the states `zeta` [-]: `docs/model.md` (15)
@@ -67,19 +69,25 @@ pub fn shear<'a>(
 ) -> impl Iterator<Item = (usize, Shear)> + 'a {
     let k = Consts::<f64>::new(&contact.friction);
     let sigma1 = contact.friction.effective_for_law().sigma1;
-    let Moment { time, pose, twist, f_n } = moment;
+    let Moment { time, pose, twist, f_n, of_parts } = moment;
     // In a hand that moves, recorded twists are relative to it.
     let surface = if contact.is_carried() { Twist::default() } else { contact.surface_at(time) };
     let u = contact.slip_twist(pose, 0.0, twist, surface);
     let [mu_c, mu_s] = contact.coefficients_at(time);
     let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
+    let surfaces: Vec<Twist> = of_parts.iter().map(|part| contact.surface_of_part(pose, part.surface)).collect();
     cells.map(move |(i, [zx, zy])| {
+        let (mut u, mut normal_force) = (u, f_n * patch.weights()[i]);
+        if !of_parts.is_empty() {
+            let k = patch.part_with(i);
+            u = u - surfaces[k];
+            normal_force = of_parts[k].normal_force * patch.weight_in_part(i);
+        }
         let Twist { vx, vy, .. } = patch.bristle_twist(u.at(patch.place(i)));
         let m = motion(&k, vx, vy);
         let g = patch.friction_factor(i) * mu_d.mul_add(m.bell, mu_c);
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
-        let share = -f_n * patch.weights()[i];
-        let along = |zeta: f64, v: f64| share * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
+        let along = |zeta: f64, v: f64| -normal_force * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
         let force = patch.patch_wrench(Wrench::new(along(zx, vx), along(zy, vy), 0.0));
         let length = zx.hypot(zy);
         let slips = SLIP_SPEED < decay * length;
@@ -95,6 +103,7 @@ pub fn of_parts(
     cells: impl Iterator<Item = (usize, [f64; 2])>,
 ) -> Vec<OfPart> {
     let mut sums = vec![OfPart::default(); patch.parts().len()];
+    let (f_n, own) = (moment.f_n, moment.of_parts.clone());
     let mut k = 0;
     for (i, Shear { force: [fx, fy], nearness, slips }) in shear(contact, patch, moment, cells) {
         while i >= patch.parts()[k].cells().end {
@@ -108,7 +117,7 @@ pub fn of_parts(
     }
     for (k, sum) in sums.iter_mut().enumerate() {
         let share: f64 = patch.weights()[patch.parts()[k].cells()].iter().sum();
-        sum.normal_force = share * moment.f_n;
+        sum.normal_force = own.get(k).map_or(share * f_n, |own| own.normal_force);
         // A patch without pressure has no bristle that could slip.
         let all = share.max(f64::MIN_POSITIVE);
         (sum.slip, sum.near_limit) = ((sum.slip / all).min(1.0), (sum.near_limit / all).min(1.0));

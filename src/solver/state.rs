@@ -36,6 +36,8 @@ pub struct State {
     pub mapped: Option<MapKey>,
     /// The inputs at the end of the last interval, in the order of their slots.
     pub inputs: [f64; slot::COUNT],
+    /// Those of each of several patches with inputs of their own.
+    pub of_parts: Vec<[f64; slot::OF_PART]>,
     /// Steps taken.
     pub steps: u64,
     /// Passes over the bristles.
@@ -83,6 +85,7 @@ impl Default for State {
             pending: None,
             mapped: None,
             inputs: [0.0; slot::COUNT],
+            of_parts: Vec::new(),
             steps: 0,
             passes: 0,
             unconverged: 0,

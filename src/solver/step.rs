@@ -112,7 +112,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// `docs/model.md` (53).
     #[inline(always)]
     fn stribeck_slope(&self) -> R {
-        if self.tolerance.is_none() {
+        // Several patches may slide at several speeds.
+        if self.tolerance.is_none() || self.drives_parts() {
             return self.contacts.k_g;
         }
         let Vec3 { x, y, z } = self.directed(self.body.patch_twist);
@@ -139,6 +140,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let v = self.interval.inputs(self.step.tau, self.starting);
         if self.surface.moving & self.starting != 0 {
             self.start_rates(surface_twist(&v));
+        }
+        if self.drives_parts() {
+            self.start_parts();
         }
         let longest = to_f64(self.longest_step(&v));
         let (starts, left, h_max, old) =
@@ -210,6 +214,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.body.pending_stage = Stage::select(mask, &st, &self.body.pending_stage);
             self.body.pending |= prescribed;
         }
+        if self.drives_parts() {
+            let q = self.pose_ahead(dt);
+            self.follow_parts(self.step.tau + dt, &self.transform(q, dt), q);
+        }
         let commit = (&self.body.pending_stage, self.body.pending & self.running);
         let twists = self.directed(at(self.body.patch_twist, self.patch_point()));
         let sums = self.bristles.sweep(twists, commit, (&st, solving));
@@ -228,6 +236,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let ended = self.finish_stage(&st, solved, prescribed);
         let refused = if self.tolerance.is_some() { self.accept(ended, v[slot::MU_C]) } else { 0 };
         self.starting |= refused;
+        if self.drives_parts() {
+            self.commit_parts();
+        }
         let mut events = self.finish_step(ended & !refused, load);
         events.stopped |= self.flushing & self.running;
         events.failed = failed;
@@ -334,7 +345,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
     /// The largest component of a twist as a speed [m/s], its angular part times `L`, `docs/model.md` (18).
     #[inline(always)]
-    fn size(&self, u: Vec3<R>) -> R {
+    pub(super) fn size(&self, u: Vec3<R>) -> R {
         u.x.max(-u.x).max(u.y.max(-u.y)).max(self.contacts.arm * u.z.max(-u.z))
     }
 
@@ -355,6 +366,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
         if self.surface.moving != 0 {
             self.keep_rates(first);
+        }
+        if self.drives_parts() && first != 0 {
+            self.keep_parts();
         }
         if self.tolerance.is_some() {
             self.bristles.save(R::from_bitmask(first & solved));
@@ -399,6 +413,9 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if sliding & done != 0 {
             let pose = self.pose_error() / tolerance;
             error = R::select(R::from_bitmask(sliding), error.max(pose), error);
+        }
+        if self.drives_parts() && done & !self.contacts.prescribed != 0 {
+            error = error.max(self.error_of_parts() / tolerance);
         }
         let change = R::splat(SAFETY) * error.max(tiny).rsqrt();
         let change = change.max(R::splat(STEP_CHANGE_LIMITS[0])).min(R::splat(STEP_CHANGE_LIMITS[1]));

@@ -1,7 +1,7 @@
 //! What datasets and live batches have beside the samples of the engine: the pressure on every cell, and the
 //! margin left to slip.
 
-use bristle::contact::Contact;
+use bristle::contact::{Contact, PartInputs};
 use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::Patch;
 use bristle::planar::Wrench;
@@ -11,26 +11,52 @@ use bristle::schedule::{MapKey, SAME_TIME};
 #[derive(Debug)]
 pub struct Under<'a> {
     contact: &'a Contact,
-    last: Option<(MapKey, Patch)>,
+    /// The inputs of several patches, if they are given.
+    of_parts: Option<Vec<PartInputs>>,
+    last: Option<(Key, Patch)>,
+}
+
+/// What the map of a sample is made for.
+#[derive(Clone, Debug, PartialEq)]
+enum Key {
+    Map(MapKey),
+    /// The normal forces [N] of each of several patches.
+    Forces(Vec<f64>),
 }
 
 impl<'a> Under<'a> {
     /// Of a contact, before its first sample.
     pub const fn new(contact: &'a Contact) -> Self {
-        Self { contact, last: None }
+        Self { contact, of_parts: None, last: None }
+    }
+
+    /// Of a contact whose patches have these inputs of their own in all samples, if they have some.
+    pub const fn with(contact: &'a Contact, of_parts: Vec<PartInputs>) -> Self {
+        Self { contact, of_parts: Some(of_parts), last: None }
     }
 
     /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
     /// one that begins with it, as it has the normal force before.
-    fn key(&self, t: f64) -> Option<MapKey> {
-        self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0))
+    fn key(&self, t: f64) -> Option<Key> {
+        let of_parts = self.of_parts.clone().unwrap_or_else(|| self.contact.parts_before(t));
+        if self.contact.inputs.patches.iter().any(|own| own.normal_force.is_some()) {
+            return Some(Key::Forces(of_parts.iter().map(|part| part.normal_force).collect()));
+        }
+        self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0)).map(Key::Map)
     }
 
     /// The patch in the sample at time `t` \[s\].
     pub fn patch(&mut self, t: f64) -> &Patch {
         let Some(key) = self.key(t) else { return &self.contact.patch };
         let last = self.last.take().filter(|(last, _)| *last == key);
-        let (_, patch) = self.last.insert(last.unwrap_or_else(|| (key, self.contact.patch.at(key))));
+        let made = || match &key {
+            Key::Map(key) => self.contact.patch.at(*key),
+            Key::Forces(forces) => self.contact.patch_under(forces).into_owned(),
+        };
+        let (_, patch) = match last {
+            Some(last) => self.last.insert(last),
+            None => self.last.insert((key.clone(), made())),
+        };
         patch
     }
 

@@ -6,6 +6,11 @@ fn total(v: Real) -> f32 {
     return v.x + v.y;
 }
 
+// A Real of the numbers of its cells.
+fn both(a: f32, b: f32) -> Real {
+    return Real(a, b);
+}
+
 // Whether there are cells from number `own` on.
 fn exist(own: u32) -> Mask {
     let c = &contacts[contact];

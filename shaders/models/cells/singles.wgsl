@@ -7,6 +7,11 @@ fn total(v: Real) -> f32 {
     return v;
 }
 
+// A Real of the number of its cell.
+fn both(a: f32, _b: f32) -> Real {
+    return a;
+}
+
 // Whether there is a cell number `own`.
 fn exist(own: u32) -> Mask {
     return own < contacts[contact].cell_count;

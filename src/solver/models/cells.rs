@@ -8,6 +8,7 @@ use crate::number::real::{LANES, Real};
 use crate::solver::cell::CellTrial;
 use crate::solver::elastic_cells::ElasticCells;
 use crate::solver::friction::{Motion, Slip, Trial};
+use crate::solver::models::parts::PartCells;
 use crate::solver::runs::{Run, runs, same};
 use crate::solver::transition_cells::TransitionCells;
 
@@ -23,6 +24,8 @@ pub struct Cells<R: Real> {
     pub(super) runs: Arc<[Run<R>]>,
     /// The least of them [-].
     pub(super) least_friction: f64,
+    /// Of several patches with inputs of their own.
+    pub(super) parts: PartCells<R>,
     /// Base of the stage, or state between steps: `zeta = sigma0 z` [-].
     pub(in crate::solver) zx: Vec<R>,
     pub(in crate::solver) zy: Vec<R>,
@@ -115,6 +118,7 @@ impl<R: Real> Cells<R> {
                     runs(pack(&padded).into_iter()).into()
                 }
             },
+            parts: PartCells::none(),
             least_friction: factors.iter().copied().reduce(f64::min).unwrap_or(1.0),
             zx: column(zeta, 0),
             zy: column(zeta, 1),

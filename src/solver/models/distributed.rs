@@ -23,6 +23,7 @@ use crate::solver::groups::Groups;
 use crate::solver::laws::{Law, with_law};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::models::cells::{Cells, Scratch, Work, Workspace};
+use crate::solver::models::parts::PartCells;
 use crate::solver::rigid_stick::RigidStick;
 use crate::solver::runs::Run;
 use crate::solver::transition_cells::TransitionCells;
@@ -39,12 +40,14 @@ pub fn sweep<R: Real>(
 ) -> (Vec3<f64>, Mat3<f64>) {
     cells.workspace.fit(cells.w.len());
     // Where that pays, cells that stay elastic are separated and summed first.
-    let separates = k.law.is_elastic() && elastic_cells::is_due::<R>(&mut cells.pause);
+    let is_one = cells.parts.now.is_empty();
+    let separates = is_one && k.law.is_elastic() && elastic_cells::is_due::<R>(&mut cells.pause);
     if cells.runs.is_empty() {
         return sums([0.0; 12]);
     }
+    let count = if is_one { cells.runs.len() } else { cells.parts.runs.len() };
     let mut sum = sweep_run(cells, 0, separates, k, u, commit, next);
-    for run in 1..cells.runs.len() {
+    for run in 1..count {
         let own = sweep_run(cells, run, separates, k, u, commit, next);
         sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
@@ -63,8 +66,8 @@ copies! {
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>
     ) -> [f64; 12] {
-        let start = if run == 0 { 0 } else { cells.runs[run - 1].end };
-        let Run { end, factor, is_one } = cells.runs[run];
+        let mut v = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
+        let Part { start, end, factor, is_one, shares } = part_of(cells, run, [u.x, u.y, u.z], &mut v);
         let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
         // No closures, which would be compiled without the vector instructions of this function.
         #[expect(clippy::manual_map, reason = "see above")]
@@ -77,19 +80,48 @@ copies! {
             Some(stage) => Some(stage.under(factor)),
             None => None,
         };
-        let u = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
         let stages = [commit.as_ref(), next.as_ref()];
         let separates = separates && is_one;
-        let sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, start..end, separates, k, u, stages));
+        let mut sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, start..end, separates, k, v, stages));
         let mut s = [0.0; 12];
         if next.is_none() {
             return s;
+        }
+        if let Some(shares) = shares {
+            for sum in &mut sum {
+                *sum = shares * *sum;
+            }
         }
         for (s, sum) in s.iter_mut().zip(sum) {
             *s = sum.reduce_sum();
         }
         s
     }
+}
+
+/// A run of cells: its first group and the one behind its last, their factor of friction, whether that is
+/// the same in all lanes, and the shares of the normal force of several patches with inputs of their own.
+struct Part<R> {
+    start: usize,
+    end: usize,
+    factor: R,
+    is_one: bool,
+    shares: Option<R>,
+}
+
+/// Run number `run` of `cells`. Where patches have inputs of their own, the twists `v` of its cells become
+/// those relative to their surfaces, of the twist `u` relative to the surface of all.
+#[inline(always)]
+fn part_of<R: Real>(cells: &Cells<R>, run: usize, u: [f64; 3], v: &mut [R; 3]) -> Part<R> {
+    let PartCells { runs, now } = &cells.parts;
+    if now.is_empty() {
+        let start = if run == 0 { 0 } else { cells.runs[run - 1].end };
+        let Run { end, factor, is_one } = cells.runs[run];
+        return Part { start, end, factor, is_one, shares: None };
+    }
+    let own = &runs[run];
+    *v = own.twists(now, u);
+    Part { start: own.start, end: own.end, factor: own.factor, is_one: false, shares: Some(own.shares(now)) }
 }
 
 /// Twelve sums as `resist = -sum w E^T f` and `gain = sum w E^T C E`, `E = [[1, 0, -y], [0, 1, x]]`.
@@ -314,10 +346,21 @@ copies! {
 copies! {
     /// `sum w E^T (zeta - saved)` [-, -, m]: how the force has changed since the states were saved.
     pub fn force_change<R>(cells: &Cells<R>) -> Vec3<f64> {
-        let Cells { x, y, w, zx, zy, saved, .. } = cells;
+        let Cells { x, y, w, zx, zy, saved, parts, .. } = cells;
         let mut s = [R::splat(0.0); 3];
+        let mut runs = parts.runs.iter();
+        let (mut end, mut shares) = (w.len(), R::splat(1.0));
+        if !parts.now.is_empty() {
+            end = 0;
+        }
         for i in 0..w.len() {
-            let (fx, fy) = (w[i] * (zx[i] - saved.0[i]), w[i] * (zy[i] - saved.1[i]));
+            if i == end
+                && let Some(run) = runs.next()
+            {
+                (end, shares) = (run.end, run.shares(&parts.now));
+            }
+            let w = shares * w[i];
+            let (fx, fy) = (w * (zx[i] - saved.0[i]), w * (zy[i] - saved.1[i]));
             s[0] += fx;
             s[1] += fy;
             s[2] += x[i] * fy - y[i] * fx;
@@ -332,18 +375,22 @@ copies! {
     /// cells near their limit, (14b).
     pub fn wrench<R>(cells: &Cells<R>, k: &Consts<R>, u: Twist, rate: &Rate<f64>, f_n: f64) -> (Wrench, Shares) {
         let rate = Rate { sigma1: R::splat(rate.sigma1), mu_c: R::splat(rate.mu_c), mu_d: R::splat(rate.mu_d) };
-        let (ux, uy, uw) = (R::splat(u.vx), R::splat(u.vy), R::splat(u.w));
+        let mut v = [R::splat(u.vx), R::splat(u.vy), R::splat(u.w)];
         let mut sum = [R::splat(0.0); 5];
-        let mut runs = cells.runs.iter();
-        let mut run = Run { end: 0, factor: R::splat(1.0), is_one: true };
+        let (mut run, mut end, mut factor, mut own_shares) = (0, 0, R::splat(1.0), R::splat(1.0));
         for i in 0..cells.w.len() {
-            if i >= run.end {
-                run = runs.next().copied().unwrap_or(run);
+            if i == end {
+                let part = part_of(cells, run, u.to_array(), &mut v);
+                (run, end, factor) = (run + 1, part.end, part.factor);
+                if let Some(shares) = part.shares {
+                    own_shares = shares;
+                }
             }
-            let (x, y, w) = (cells.x[i], cells.y[i], cells.w[i]);
+            let (x, y, w) = (cells.x[i], cells.y[i], own_shares * cells.w[i]);
+            let [ux, uy, uw] = v;
             let (zx, zy) = (cells.zx[i], cells.zy[i]);
             let m = motion(k, ux - uw * y, uy + uw * x);
-            let g = run.factor * (rate.mu_c + rate.mu_d * m.bell);
+            let g = factor * (rate.mu_c + rate.mu_d * m.bell);
             let decay = with_law!(k.law, L => decay::<R, L>(k, g, &m, zx, zy));
             let fx = -w * (zx + rate.sigma1 * (m.vx - decay * zx) + k.sigma2 * m.vx);
             let fy = -w * (zy + rate.sigma1 * (m.vy - decay * zy) + k.sigma2 * m.vy);

@@ -3,12 +3,13 @@
 
 use super::cells::{Cells, Workspace};
 use super::distributed::{force_change, rigid_stick, sweep, wrench};
+use super::parts::PartCells;
 use crate::contact::Contact;
 use crate::friction::Friction;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::{Twist, Wrench};
-use crate::solver::bristles::{Bits, Bristles, Rate, Shares};
+use crate::solver::bristles::{Bits, Bristles, PartNow, Rate, Shares};
 use crate::solver::friction::{Consts, Stage};
 use crate::solver::linalg::{Mat3, Vec3};
 use crate::solver::rigid_stick::RigidStick;
@@ -53,13 +54,19 @@ impl<C: Real> Grid<C> {
     pub fn new(contact: &Contact, active: &[usize]) -> Self {
         let patch = contact.patch.isotropic();
         let centres = patch.places(active);
-        let weights: Vec<f64> = active.iter().map(|&i| patch.weights()[i]).collect();
+        let drives_parts = contact.drives_parts();
+        let weight = |&i: &usize| if drives_parts { patch.weight_in_part(i) } else { patch.weights()[i] };
+        let weights: Vec<f64> = active.iter().map(weight).collect();
         let factors: Vec<f64> = match patch.friction_map() {
             Some(factors) => active.iter().map(|&i| factors[i]).collect(),
             None => Vec::new(),
         };
         let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
-        let cells = Cells::new(&centres, &weights, &factors, &zetas);
+        let mut cells = Cells::new(&centres, &weights, &factors, &zetas);
+        if drives_parts {
+            let of: Vec<u8> = active.iter().map(|&i| patch.part_with(i) as u8).collect();
+            cells.parts = PartCells::new(cells.factors(), &of);
+        }
         Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
     }
 
@@ -78,7 +85,8 @@ impl<C: Real> Grid<C> {
         commit: Option<&Stage<f64>>,
         next: Option<&Stage<f64>>,
     ) -> Option<(Vec3<f64>, Mat3<f64>)> {
-        if !self.k.law.is_elastic() || C::LANES == 1 {
+        // Patches with inputs of their own do not move as one.
+        if !self.k.law.is_elastic() || C::LANES == 1 || !self.cells.parts.now.is_empty() {
             return None;
         }
         self.next_checks[0] -= 1;
@@ -99,6 +107,8 @@ impl<C: Real> Grid<C> {
 
 impl<C: Real> Bristles<f64> for Grid<C> {
     type Scratch = Workspace<C>;
+
+    const TAKES_PARTS: bool = true;
 
     fn load(&mut self, _: usize, contact: &Contact, active: &[usize]) {
         *self = Self::new(contact, active);
@@ -165,6 +175,15 @@ impl<C: Real> Bristles<f64> for Grid<C> {
             Some(sums) => sums,
             None => sweep(&mut self.cells, &self.k, u, commit, next),
         }
+    }
+
+    fn set_parts(&mut self, parts: &[PartNow<f64>]) {
+        self.cells.parts.now.clear();
+        self.cells.parts.now.extend_from_slice(parts);
+    }
+
+    fn commit_parts(&mut self, u: Vec3<f64>, stage: &Stage<f64>) {
+        sweep(&mut self.cells, &self.k, u, Some(stage), None);
     }
 
     fn trust_radius(&self, _: Vec3<f64>) -> f64 {

@@ -125,6 +125,7 @@ pub fn layouts() -> Result<Vec<Kernel>, String> {
                 moving: false,
                 mapped: false,
                 has_axes: false,
+                drives_parts: false,
                 reduced: None,
                 point: None,
             };

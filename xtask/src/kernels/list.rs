@@ -94,6 +94,9 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         let variant = Variant { law, adaptive: true, mapped: true, ..plain(grid) };
         let name = format!("{}, grid of {CELLS}, adaptive, friction map", law.name());
         all.push(stepping(name, &variant, CELLS as u32)?);
+        let variant = Variant { law, adaptive: true, drives_parts: true, ..plain(grid) };
+        let name = format!("{}, grid of {CELLS}, adaptive, inputs of patches", law.name());
+        all.push(stepping(name, &variant, CELLS as u32)?);
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
@@ -121,6 +124,7 @@ fn plain(shape: KernelShape) -> Variant {
         moving: false,
         mapped: false,
         has_axes: false,
+        drives_parts: false,
         reduced: None,
         point: None,
     }

@@ -11,6 +11,7 @@ mod batch;
 mod converged;
 mod grip;
 mod leave;
+mod own_inputs;
 mod physics;
 mod regions;
 mod several;
@@ -139,6 +140,10 @@ macro_rules! suite {
                 several::steady_sliding_sums_the_friction_of_the_patches,
                 several::a_patch_in_parts_moves_as_the_whole,
                 several::a_stool_holds_inside_the_limit_surface_of_its_feet,
+                own_inputs::steady_sliding_sums_the_friction_at_each_surface,
+                own_inputs::inputs_of_all_patches_are_those_of_the_contact,
+                own_inputs::a_plank_on_two_belts_swings_as_its_forces_do,
+                own_inputs::a_lifted_foot_takes_no_part,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,

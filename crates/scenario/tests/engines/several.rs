@@ -23,11 +23,11 @@ use crate::regions::{every_second_slides, under_a_share};
 /// Cells on a side of the patches: few, whose cells are in the lanes of one contact, and more.
 const CELLS: [usize; 2] = [3, 7];
 
-fn placed(n: usize, size: f64, of: Shape, at: [f64; 3], force: f64, friction: f64) -> Placed {
+pub fn placed(n: usize, size: f64, of: Shape, at: [f64; 3], force: f64, friction: f64) -> Placed {
     Placed { patch: Patch::clone(&shape(n, size, of)), at: at.into(), force, friction }
 }
 
-fn compound(patches: &[Placed]) -> Arc<Patch> {
+pub fn compound(patches: &[Placed]) -> Arc<Patch> {
     Arc::new(Patch::compound(patches).unwrap())
 }
 
@@ -42,7 +42,7 @@ pub fn stool(n: usize, radius: f64, friction: [f64; 3]) -> Vec<Placed> {
 
 /// `-sum s_p R_p W_p` from the geometry of the patches alone: the friction of every cell of every patch at
 /// its velocity, with the part `s_p` of the normal force.
-fn steady(patches: &[Placed], f: &Friction, twist: Twist, f_n: f64) -> Wrench {
+pub fn steady(patches: &[Placed], f: &Friction, twist: Twist, f_n: f64) -> Wrench {
     let all: f64 = patches.iter().map(|placed| placed.force).sum();
     let mut sum = Wrench::default();
     for Placed { patch, at, force, friction } in patches {

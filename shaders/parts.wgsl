@@ -1,0 +1,155 @@
+// Several patches with normal forces and surface motions of their own, docs/model.md (20h). Twin:
+// src/solver/parts.rs.
+//
+// A contact solves for its twist relative to the surface that all patches have. Relative to its own surface a
+// patch moves by another twist, which differs from that one by a twist that does not depend on the velocity
+// of the body. The normal force divides among the patches as their forces are. Stages are committed as soon
+// as they are solved, under the motion of the surfaces in that stage.
+//
+// Only here: `first_of_parts`, `of_part`, `part_of`, `commit_cells`, `normal_force`, `cell_motion`,
+// `cell_share`.
+
+const DRIVES_PARTS = true;
+const MOST_PARTS = 16u;
+
+// How many patches there are, and of each the number of the cell behind its last.
+var<private> part_count: u32;
+var<private> part_end: array<u32, MOST_PARTS>;
+// The share of the normal force of each, and what is subtracted from the twist of its bristles.
+var<private> part_share: array<f32, MOST_PARTS>;
+var<private> part_surface: array<vec3f, MOST_PARTS>;
+// The twist of the surface of each beside that of the contact, as the patch has it: at the start of the step,
+// in its first stage, and in the stage that was evaluated last.
+var<private> part_start: array<vec3f, MOST_PARTS>;
+var<private> part_first: array<vec3f, MOST_PARTS>;
+var<private> part_last: array<vec3f, MOST_PARTS>;
+
+// Where the inputs of patches are among the terms of the interval: behind those of a moving surface. First
+// are four polynomials of each patch. The slot of the first says how many patches there are, the slot of the
+// second how many sinusoids follow all polynomials, the slot of the third of each patch which cell is behind
+// its last, and that of the fourth, as bits of a number, its share of the normal force in the compound patch.
+fn first_of_parts() -> u32 {
+    let now = &intervals[now_at];
+    let first = now.term_first + now.term_count;
+    if (moving) {
+        return first + 3u + terms[first].slot;
+    }
+    return first;
+}
+
+// Normal force of part number, and the twist of its surface, at local time tau.
+fn of_part(first: u32, number: u32, tau: f32) -> vec4f {
+    var v: array<f32, 4>;
+    for (var i = 0u; i < 4u; i++) {
+        let c = terms[first + 4u * number + i];
+        v[i] = c.amplitude + tau * (c.omega + tau * c.phase);
+    }
+    let waves = first + 4u * terms[first].slot;
+    for (var i = waves; i < waves + terms[first + 1u].slot; i++) {
+        if (terms[i].slot / 4u == number) {
+            v[terms[i].slot % 4u] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
+        }
+    }
+    return vec4f(max(v[0], 0.0), v[1], v[2], v[3]);
+}
+
+// The normal force at local time tau: the sum of those of the patches.
+fn normal_force(_f_n: f32, tau: f32) -> f32 {
+    let first = first_of_parts();
+    var sum = 0.0;
+    for (var i = 0u; i < terms[first].slot; i++) {
+        sum += of_part(first, i, tau).x;
+    }
+    return sum;
+}
+
+// Takes over the inputs of the patches at local time tau, of a body at pose q.
+fn follow_parts(tau: f32, t: Transform, q: vec3f) {
+    let c = &contacts[contact];
+    let carried = c.kind == KIND_GRIPPER || c.kind == KIND_PRESCRIBED;
+    let first = first_of_parts();
+    part_count = min(terms[first].slot, MOST_PARTS);
+    var f_n = 0.0;
+    for (var i = 0u; i < part_count; i++) {
+        let v = of_part(first, i, tau);
+        var surface = v.yzw;
+        if (!carried) {
+            surface = transform_twist(t, at(surface, q.xy));
+        }
+        part_last[i] = surface;
+        part_surface[i] = directed(surface);
+        part_end[i] = terms[first + 4u * i + 2u].slot;
+        part_share[i] = v.x;
+        f_n += v.x;
+    }
+    for (var i = 0u; i < part_count; i++) {
+        // Those in the compound patch count where there is no normal force.
+        let share = bitcast<f32>(terms[first + 4u * i + 3u].slot);
+        part_share[i] = select(share, part_share[i] / max(f_n, TINY), f_n > 0.0);
+    }
+}
+
+// Notes the motion of the surfaces at the start of a step.
+fn start_parts() {
+    let q = bodies[own()].q;
+    follow_parts(tau, transform(q, 0.0), q);
+    part_start = part_last;
+}
+
+// Notes the motion of the surfaces in the stage that was evaluated last as that of the first stage.
+fn keep_parts() {
+    part_first = part_last;
+}
+
+// Commits the stage that is pending, under the motion of the surfaces in it.
+fn commit_parts() {
+    if (pending) {
+        commit_cells(directed(at(patch_twist, patch_point())), committed(pending_stage));
+        pending = false;
+    }
+}
+
+fn commit_cells(u: vec3f, stage: Stage) {
+    // @unroll TURNS
+    for (var i = 0u; i < turns; i++) { sweep_cell(i, k, u, true, stage, false, stage); }
+}
+
+// Estimated error of the motion of the surfaces, docs/model.md (59b): that of the formula of the step, and
+// that of the pose ahead, at which a surface that turns has another velocity.
+fn error_of_parts() -> f32 {
+    let c = &contacts[contact];
+    let body = &bodies[own()];
+    let moves = select(h, 0.0, c.kind == KIND_GRIPPER);
+    let strays = moves * size((1.0 - KAPPA) * body.du1 + KAPPA * body.du);
+    var most = 0.0;
+    for (var i = 0u; i < part_count; i++) {
+        let first = part_first[i];
+        let bend = (part_last[i] - first) / (1.0 - KAPPA) - (first - part_start[i]) / KAPPA;
+        most = max(most, QUADRATURE * size(bend) + abs(part_last[i].z) * strays);
+    }
+    return most;
+}
+
+// The patch that has a cell.
+fn part_of(cell: u32) -> u32 {
+    var number = 0u;
+    while (number + 1u < part_count && cell >= part_end[number]) {
+        number += 1u;
+    }
+    return number;
+}
+
+// The motion of the cells of turn i at x, y, of twist u relative to the surface that all patches have.
+fn cell_motion(i: u32, k: Consts, u: vec3f, x: Real, y: Real) -> Motion {
+    let cell = first_cell(i);
+    let a = u - part_surface[part_of(cell)];
+    let b = u - part_surface[part_of(cell + WIDTH - 1u)];
+    let w = both(a.z, b.z);
+    return motion(k, both(a.x, b.x) - w * y, both(a.y, b.y) + w * x);
+}
+
+// The shares of the normal force on the cells of turn i, of those in their patches.
+fn cell_share(i: u32, w: Real) -> Real {
+    let cell = first_cell(i);
+    return both(part_share[part_of(cell)], part_share[part_of(cell + WIDTH - 1u)]) * w;
+}

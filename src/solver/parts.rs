@@ -1,0 +1,140 @@
+//! Several patches with normal forces and surface motions of their own, `docs/model.md` (20h). Twin:
+//! `shaders/parts.wgsl`.
+//!
+//! A contact solves for its twist relative to the surface that all patches have. Relative to its own surface
+//! a patch moves by another twist, which differs from that one by a twist that does not depend on the
+//! velocity of the body. The normal force divides among the patches as their forces are.
+//!
+//! Such a contact is alone in its solver (src/cpu/divide.rs). Its stages are committed as soon as they are
+//! solved, under the motion of the surfaces in that stage, so that a pass never commits one stage and
+//! evaluates another.
+//!
+//! Only here: `none`, `set`, `drives_parts`, `sample_parts`.
+
+use super::bristles::{Bristles, PartNow};
+use super::constants::{KAPPA, QUADRATURE};
+use super::lanes::Solver;
+use super::linalg::Vec3;
+use super::transform::{Transform, at};
+use crate::contact::Contact;
+use crate::number::real::Real;
+use crate::patch::Part;
+
+/// What the patches of a contact have of their own.
+pub(super) struct Parts<R: Real> {
+    /// The motions of their surfaces; none where patches have nothing of their own.
+    motions: Vec<Surfaces<R>>,
+    /// Their shares of the normal force in the compound patch [-], which count where there is none.
+    shares: Vec<f64>,
+    /// What the bristles need of each.
+    now: Vec<PartNow<R>>,
+}
+
+/// The twist of the surface of a patch beside that of the contact, as the patch has it: at the start of the
+/// step, in its first stage, and in the stage that was evaluated last.
+#[derive(Clone, Copy)]
+struct Surfaces<R> {
+    start: Vec3<R>,
+    first: Vec3<R>,
+    last: Vec3<R>,
+}
+
+impl<R: Real> Parts<R> {
+    /// No patches.
+    pub(super) const fn none() -> Self {
+        Self { motions: Vec::new(), shares: Vec::new(), now: Vec::new() }
+    }
+
+    /// For the patches of a contact.
+    pub(super) fn set(&mut self, contact: &Contact) {
+        let rest = Vec3::zero();
+        self.motions.clear();
+        self.shares.clear();
+        self.now.clear();
+        if contact.drives_parts() {
+            let parts = contact.patch.parts();
+            self.motions.resize(parts.len(), Surfaces { start: rest, first: rest, last: rest });
+            self.shares.extend(parts.iter().map(Part::share));
+            self.now.extend(self.shares.iter().map(|share| PartNow { surface: rest, share: R::splat(*share) }));
+        }
+    }
+}
+
+impl<R: Real, B: Bristles<R>> Solver<R, B> {
+    /// Whether patches have inputs of their own.
+    #[inline(always)]
+    pub(super) fn drives_parts(&self) -> bool {
+        B::TAKES_PARTS && !self.parts.motions.is_empty()
+    }
+
+    /// Lets the bristles have the inputs `of_parts` of the patches, of a body at pose `q`.
+    #[inline(never)]
+    pub(super) fn follow_parts(&mut self, tau: R, t: &Transform<R>, q: Vec3<R>) {
+        let zero = R::splat(0.0);
+        let count = self.parts.motions.len();
+        let carried = R::from_bitmask(self.contacts.gripper | self.contacts.prescribed);
+        let mut f_n = zero;
+        for k in 0..count {
+            let [force, vx, vy, w] = self.interval.of_part(k, tau);
+            let s = Vec3::new(vx, vy, w);
+            let own = Vec3::select(carried, s, t.twist(at(s, [q.x, q.y])));
+            self.parts.motions[k].last = own;
+            self.parts.now[k] = PartNow { surface: self.directed(own), share: force };
+            f_n += force;
+        }
+        let is_pressed = zero.lt(f_n);
+        let of_force = f_n.max(R::splat(R::TINY)).recip();
+        for (now, share) in self.parts.now.iter_mut().zip(&self.parts.shares) {
+            now.share = R::select(is_pressed, now.share * of_force, R::splat(*share));
+        }
+        self.bristles.set_parts(&self.parts.now);
+    }
+
+    /// Notes the motion of the surfaces at the start of a step.
+    pub(super) fn start_parts(&mut self) {
+        let q = self.body.q;
+        let t = self.transform(q, R::splat(0.0));
+        self.follow_parts(self.step.tau, &t, q);
+        self.parts.motions.iter_mut().for_each(|own| own.start = own.last);
+    }
+
+    /// Notes the motion of the surfaces in the stage that was evaluated last as that of the first stage.
+    pub(super) fn keep_parts(&mut self) {
+        self.parts.motions.iter_mut().for_each(|own| own.first = own.last);
+    }
+
+    /// Commits the stage that is pending, under the motion of the surfaces in it.
+    pub(super) fn commit_parts(&mut self) {
+        let lanes = self.body.pending & self.running;
+        if lanes != 0 {
+            let twist = self.directed(at(self.body.patch_twist, self.patch_point()));
+            self.bristles.commit_parts(twist, &self.body.pending_stage);
+            self.body.pending &= !lanes;
+        }
+    }
+
+    /// Estimated error [m/s] of the motion of the surfaces, `docs/model.md` (59b): that of the formula of the
+    /// step, and that of the pose ahead, at which a surface that turns has another velocity.
+    pub(super) fn error_of_parts(&self) -> R {
+        let zero = R::splat(0.0);
+        let strays = (self.step.du1 * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), self.stage.du);
+        let strays = R::select(R::from_bitmask(self.contacts.gripper), zero, self.step.h * self.size(strays));
+        let mut most = zero;
+        for Surfaces { start, first, last } in &self.parts.motions {
+            let bend = ((*last - *first) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), *first - *start);
+            most = most.max(R::splat(QUADRATURE).fma(self.size(bend), last.z.max(-last.z) * strays));
+        }
+        most
+    }
+
+    /// Lets the bristles of lane `l` have the surface and the normal force [N] of each patch that are given,
+    /// for a sample.
+    pub(super) fn sample_parts(&mut self, l: usize, v: &[([f64; 3], f64)]) {
+        let f_n: f64 = v.iter().map(|(_, force)| force).sum();
+        for ((now, share), (surface, force)) in self.parts.now.iter_mut().zip(&self.parts.shares).zip(v) {
+            now.surface.set(l, *surface);
+            now.share.set(l, if f_n > 0.0 { force / f_n } else { *share });
+        }
+        self.bristles.set_parts(&self.parts.now);
+    }
+}
