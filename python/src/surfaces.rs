@@ -131,8 +131,8 @@ impl Surfaces {
             let drawn = (0..n as u64).into_par_iter().map(|k| scenario.0.variant(k, seed, &[]));
             let contacts: Vec<_> = pool::run(|| drawn.collect::<Result<_, _>>())?;
             let mu = contacts.iter().map(|c| c.friction.mu_c).collect();
-            let f_n = contacts.iter().map(|c| c.inputs.normal_force.value(0.0).max(0.0)).collect();
-            Self::made(contacts.iter().map(|c| (*c.patch).clone()).collect(), mu, f_n, rule, at)
+            let f_n = contacts.iter().map(|c| c.normal_force_at(0.0)).collect();
+            Self::made(contacts.iter().map(|c| (*c.patch_at(0.0)).clone()).collect(), mu, f_n, rule, at)
         })
     }
 

@@ -50,6 +50,28 @@ wrench = {{ fx = 0.7, fy = -0.4, tau = {{ uniform = [0.001, 0.02] }} }}
     )
 }
 
+/// The same where the patches have normal forces of their own, and two of them surfaces that move.
+fn with_inputs(text: &str) -> String {
+    let changes = [
+        ("turn = 0.4", "turn = 0.4\nnormal_force = { points = [[0, 1], [0.05, 0.4], [0.1, 1.5]] }"),
+        (
+            "share = { uniform = [0.5, 1.5] }",
+            "normal_force = { uniform = [0.6, 1.2] }\nsurface.vx = { points = [[0, 0], [0.02, 0.01]] }\n\
+             surface.w = { points = [[0, 0], [0.1, 3]] }",
+        ),
+        (
+            "turn = -1.1",
+            "turn = -1.1\nnormal_force = { points = [[0.06, 1], [0.08, -0.5]] }\n\
+             surface.vy = { points = [[0, 0], [0.03, -0.02]] }",
+        ),
+        ("normal_force = { points = [[0, 3], [0.05, 1.2], [0.1, 4]] }\nwrench", "wrench"),
+    ];
+    changes.iter().fold(text.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    })
+}
+
 /// Where the patches are.
 const PLACES: [[f64; 2]; 3] = [[0.03, 0.0], [-0.02, 0.005], [0.0, -0.03]];
 
@@ -72,9 +94,11 @@ fn the_wrenches_and_shares_of_all_patches_are_those_of_the_whole() {
     let mut partial = 0;
     for (run, engine) in engines.iter().enumerate() {
         let tolerance = if engine.info().precision == "f64" { 3e-7 } else { 2e-5 };
-        for (kind, law) in [("\"body\"\noffset = [0.001, -0.002]", "elasto-plastic"), ("\"gripper\"", "lugre")] {
-            let scenario = Scenario::parse(&text(kind, law), ".".as_ref(), "s.toml").unwrap();
-            let [with, without] = ["with", "without"].map(|name| dir.path().join(format!("{name}{run}{law}")));
+        let kinds = [("\"body\"\noffset = [0.001, -0.002]", "elasto-plastic"), ("\"gripper\"", "lugre")];
+        for (own, (kind, law)) in [false, true].into_iter().flat_map(|own| kinds.map(|kind| (own, kind))) {
+            let text = if own { with_inputs(&text(kind, law)) } else { text(kind, law) };
+            let scenario = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap();
+            let [with, without] = ["with", "without"].map(|name| dir.path().join(format!("{name}{run}{law}{own}")));
             rollout(&scenario, engine.as_ref(), &options(&with, &[Extra::Patches]), &|_| true).unwrap();
             rollout(&scenario, engine.as_ref(), &options(&without, &[]), &|_| true).unwrap();
             for name in ["pose", "wrench", "slip", "near_limit"] {
@@ -158,6 +182,44 @@ fn shards_extensions_and_formats_have_the_patches() {
         let zarr = out("learn").join("dataset.zarr/patch_wrench/zarr.json");
         let zarr: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(zarr).unwrap()).unwrap();
         assert_eq!(zarr["dimension_names"], serde_json::json!(["contact", "sample", "patch", "axis"]));
+    }
+}
+
+/// Where patches have normal forces of their own, margins are those of patches with the shares of the sample,
+/// and actions have these forces and surfaces.
+#[test]
+fn margins_and_actions_follow_the_forces_of_patches() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = text("\"gripper\"", "elasto-plastic");
+    let scenario = Scenario::parse(&with_inputs(&base), ".".as_ref(), "s.toml").unwrap();
+    let out = dir.path().join("run");
+    rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Patches, Extra::Margin]), &|_| true).unwrap();
+    let [margin, wrench, force, forces] =
+        ["margin", "wrench", "normal_force", "patch_normal_force"].map(|name| array(&out, name).1);
+    for i in [0, 5, 9, 12] {
+        let share = |k: usize| forces[3 * i + k];
+        let text = base
+            .replace("turn = 0.4", &format!("turn = 0.4\nshare = {}", share(0)))
+            .replace("share = { uniform = [0.5, 1.5] }", &format!("share = {}", share(1)))
+            .replace("turn = -1.1", &format!("turn = -1.1\nshare = {}", share(2)));
+        let fixed = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap().contact(0).unwrap();
+        let load = [0, 1, 2].map(|c| wrench[3 * i + c]);
+        let wanted = margins(&fixed, &[0.0], &[load], &[force[i]], &mut Under::new(&fixed))[0];
+        assert!((margin[i] - wanted).abs() < 1e-5, "sample {i}: {} {wanted}", margin[i]);
+    }
+    assert_eq!(forces[3 * 9 + 2], 0.0, "the third is lifted");
+    #[cfg(feature = "lerobot")]
+    {
+        let datasets = Datasets { formats: vec![Format::Lerobot], extras: Vec::new() };
+        rollout(&scenario, &Cpu::new(), &Options { datasets, ..Options::new(dir.path().join("learn")) }, &|_| true)
+            .unwrap();
+        let info = std::fs::read_to_string(dir.path().join("learn/lerobot/meta/info.json")).unwrap();
+        let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+        let names = info["features"]["action"]["names"].to_string();
+        for name in ["patches.0.normal_force", "patches.1.surface.w", "patches.2.surface.vy"] {
+            assert!(names.contains(&format!("\"{name}")), "{name}: {names}");
+        }
+        assert!(!names.contains("patches.0.surface.vx") && !names.contains("\"normal_force"), "{names}");
     }
 }
 

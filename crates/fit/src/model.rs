@@ -66,6 +66,10 @@ impl Problem<'_> {
     /// An input or a compared quantity that it does not have.
     pub fn check(&self) -> Result<(), ParameterError> {
         let mut contact = self.scenario.first().contact.clone();
+        if !contact.inputs.patches.is_empty() {
+            let accepted = "none: patches with normal forces or surfaces of their own cannot be fitted";
+            return Err(ParameterError::new("patches", "`normal_force` or `surface`", accepted));
+        }
         let kind = if contact.body.free().is_some() { "free" } else { "prescribed" };
         for Repeated { recording, inputs, .. } in &self.repeated {
             for (name, _) in inputs {

@@ -2,8 +2,9 @@
 //! and the ends of every distribution.
 
 use super::number::Number;
+use super::several::PlacedSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
-use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceName};
+use super::spec::{BodySpec, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceName, SurfaceSpec};
 use bristle::error::ParameterError;
 use bristle::limit_surface::MAX_N_LS;
 use bristle::parameter::*;
@@ -36,7 +37,11 @@ pub(super) fn spec(spec: &Spec) -> Check {
 
 /// Refuses signals with times of another clock than the run's, whose duration has been checked.
 pub(super) fn times(spec: &Spec) -> Check {
-    spec.inputs.signals().try_for_each(|(name, signal)| signal.check_times(name, spec.duration))
+    spec.inputs.signals().try_for_each(|(name, signal)| signal.check_times(name, spec.duration))?;
+    let patches = spec.patches.iter().flatten().enumerate();
+    patches
+        .flat_map(|(k, placed)| placed.signals(k))
+        .try_for_each(|(name, signal)| signal.check_times(&name, spec.duration))
 }
 
 fn unused(field: &str, of: &str) -> ParameterError {
@@ -214,7 +219,23 @@ pub(super) fn coefficients(friction: &FrictionSpec, inputs: &InputsSpec) -> Chec
     Ok(())
 }
 
-fn inputs(Spec { inputs, body, patch, contact, friction, .. }: &Spec) -> Check {
+/// Refuses a surface `field` that does not move, or a point of one that does not turn.
+pub(super) fn check_surface(surface: &SurfaceSpec, field: &str) -> Check {
+    if surface.vx.is_none() && surface.vy.is_none() && surface.w.is_none() {
+        return Err(missing(field, "one or several of `vx`, `vy`, `w`"));
+    }
+    if surface.at.is_some() && surface.w.is_none() {
+        return Err(unused(&format!("{field}.at"), "a surface that turns, with `w`"));
+    }
+    Ok(())
+}
+
+/// Whether some patch has a normal force of its own; that all have one is checked with the patches.
+fn has_forces_of_patches(patches: &Option<Vec<PlacedSpec>>) -> bool {
+    patches.iter().flatten().any(|placed| placed.normal_force.is_some())
+}
+
+fn inputs(Spec { inputs, body, patch, patches, contact, friction, .. }: &Spec) -> Check {
     let coefficients = [("inputs.mu_c", inputs.mu_c.is_some()), ("inputs.mu_s", inputs.mu_s.is_some())];
     if contact.model == ModelName::Reduced
         && friction.map.is_some()
@@ -225,14 +246,7 @@ fn inputs(Spec { inputs, body, patch, contact, friction, .. }: &Spec) -> Check {
     if body.kind == KindName::Prescribed && inputs.twist.is_none() {
         return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));
     }
-    if let Some(surface) = &inputs.surface {
-        if surface.vx.is_none() && surface.vy.is_none() && surface.w.is_none() {
-            return Err(missing("inputs.surface", "one or several of `vx`, `vy`, `w`"));
-        }
-        if surface.at.is_some() && surface.w.is_none() {
-            return Err(unused("inputs.surface.at", "a surface that turns, with `w`"));
-        }
-    }
+    inputs.surface.as_ref().map_or(Ok(()), |surface| check_surface(surface, "inputs.surface"))?;
     if patch.unit.is_some() {
         if inputs.normal_force.is_some() || inputs.tilt.is_some() {
             let accepted = "either `patch.unit`, or `inputs.normal_force` or `inputs.tilt`: a pressure gives the force";
@@ -246,7 +260,7 @@ fn inputs(Spec { inputs, body, patch, contact, friction, .. }: &Spec) -> Check {
                 "either `tilt`, or `normal_force` and `gravity`: the tilt gives both",
             ));
         }
-    } else if inputs.normal_force.is_none() {
+    } else if inputs.normal_force.is_none() && !has_forces_of_patches(patches) {
         return Err(missing(
             "inputs.normal_force",
             "the normal force of one pad [N], a number or a signal; or `patch.unit`",

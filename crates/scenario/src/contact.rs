@@ -3,13 +3,16 @@
 use super::number::Number;
 use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
+use super::several::PlacedSpec;
 use super::several::Several;
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
-use super::spec::{BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec};
+use super::spec::{
+    BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceSpec,
+};
 use super::tables::{self, Tables};
 use bristle::body::{Body, Frame, FreeBody};
-use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Model, PatchInputs};
 use bristle::error::ParameterError;
 use bristle::friction::Friction;
 use bristle::moving_surface::MovingSurface;
@@ -29,9 +32,10 @@ pub(super) fn contact(
 ) -> Result<Contact, ParameterError> {
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
+    inputs.patches = of_patches(spec, d)?;
     let mut friction = friction(&spec.friction, &inputs, d);
     let DrawnPatch { patch, update, force, friction: mean } = match several {
-        Some(several) => several.draw(patches, Some(&body), d)?,
+        Some(several) => several.draw(patches, Some(&body), &inputs.patches, d)?,
         None => patches.draw(inputs.normal_force.value(0.0), d)?,
     };
     // A reduced bristle has the mean of the friction map in its coefficients.
@@ -209,20 +213,38 @@ fn inputs(spec: &InputsSpec, body: &mut Body, d: &mut Sampler<'_>) -> Result<Inp
         ];
         *at = t.at;
     }
-    if let Some(s) = &spec.surface {
-        inputs.surface = Some(MovingSurface {
-            twist: [
-                or_zero("inputs.surface.vx", s.vx.as_ref(), d)?,
-                or_zero("inputs.surface.vy", s.vy.as_ref(), d)?,
-                or_zero("inputs.surface.w", s.w.as_ref(), d)?,
-            ],
-            at: s
-                .at
-                .as_ref()
-                .map_or([0.0; 2], |at| [0, 1].map(|i| d.number(&format!("inputs.surface.at.{i}"), &at[i]))),
-        });
-    }
+    inputs.surface = spec.surface.as_ref().map(|s| moving_surface("inputs.surface", s, hold, d)).transpose()?;
     inputs.mu_c = spec.mu_c.as_ref().map(|s| signal("inputs.mu_c", s, d)).transpose()?;
     inputs.mu_s = spec.mu_s.as_ref().map(|s| signal("inputs.mu_s", s, d)).transpose()?;
     Ok(inputs)
+}
+
+/// The motion of a surface, whose field is `path`.
+fn moving_surface(
+    path: &str,
+    spec: &SurfaceSpec,
+    hold: Option<f64>,
+    d: &mut Sampler<'_>,
+) -> Result<MovingSurface, ParameterError> {
+    let mut signal = |name: &str, s: Option<&SignalSpec>| {
+        s.map_or_else(|| Ok(Signal::constant(0.0)), |s| s.draw(&format!("{path}.{name}"), hold, d))
+    };
+    let twist = [signal("vx", spec.vx.as_ref())?, signal("vy", spec.vy.as_ref())?, signal("w", spec.w.as_ref())?];
+    let at = spec.at.as_ref().map_or([0.0; 2], |at| [0, 1].map(|i| d.number(&format!("{path}.at.{i}"), &at[i])));
+    Ok(MovingSurface { twist, at })
+}
+
+/// What each of several patches has of its own; none if they have nothing.
+fn of_patches(spec: &Spec, d: &mut Sampler<'_>) -> Result<Vec<PatchInputs>, ParameterError> {
+    let patches = spec.patches.as_deref().unwrap_or_default();
+    if patches.iter().all(|placed| placed.normal_force.is_none() && placed.surface.is_none()) {
+        return Ok(Vec::new());
+    }
+    let hold = spec.inputs.hold;
+    let own = |(k, placed): (usize, &PlacedSpec)| {
+        let force = placed.normal_force.as_ref().map(|s| s.draw(&format!("patches.{k}.normal_force"), hold, d));
+        let surface = placed.surface.as_ref().map(|s| moving_surface(&format!("patches.{k}.surface"), s, hold, d));
+        Ok(PatchInputs { normal_force: force.transpose()?, surface: surface.transpose()? })
+    };
+    patches.iter().enumerate().map(own).collect()
 }

@@ -121,6 +121,12 @@ fn item_at<'d>(document: &'d mut DocumentMut, path: &[String], value: &str) -> R
     Ok(item)
 }
 
+/// Whether `path` is that of `key`, or, of the point of a surface, that of one of several patches.
+fn is_key(path: &str, key: &str) -> bool {
+    let of_patch = path.strip_prefix("patches.").and_then(|own| own.split_once('.')).map(|(_, own)| own);
+    path == key || of_patch == Some("surface.at") && key == "inputs.surface.at"
+}
+
 /// Writes out a list that is given in short: by its default, or by one number for two. With `has_map`, that
 /// is for a map that is given as such, size and cells have no defaults.
 fn write_out_list(item: &mut Item, path: &str, has_map: bool) {
@@ -128,7 +134,7 @@ fn write_out_list(item: &mut Item, path: &str, has_map: bool) {
     let values: Vec<Value> = match (item.as_value(), pair) {
         (None, _) if !item.is_none() => return,
         (None, Some(default)) if !has_map => default.parse().map_or(Vec::new(), |value: Value| vec![value; 2]),
-        (None, None) => match LISTS.iter().find(|(key, _)| *key == path) {
+        (None, None) => match LISTS.iter().find(|(key, _)| is_key(path, key)) {
             Some((_, values)) => values.iter().map(|v| Value::from(*v)).collect(),
             None => return,
         },

@@ -69,11 +69,11 @@ impl PatchSource {
         if document.is_scenario() {
             let scenario = Scenario::of(document, base)?;
             let contact = &scenario.first().contact;
-            let f_n = contact.inputs.normal_force.value(0.0).max(0.0);
+            let f_n = contact.normal_force_at(0.0);
             let mu = contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(0.0));
             let asked = &scenario.spec().contact;
             return Ok(Self {
-                patch: Arc::clone(&contact.patch),
+                patch: contact.patch_at(0.0),
                 mu: Some(mu),
                 f_n: Some(f_n),
                 rule: asked.rule.map(Rule::from),
@@ -94,6 +94,10 @@ impl PatchSource {
         }
         let several = placed.map(|placed| Several::of(&placed, &patch, None, base)).transpose();
         let several = several.map_err(|e| at(&e.field, e.message))?;
+        if let Some(field) = several.as_ref().and_then(Several::inputs_key) {
+            let message = format!("{field}: expected none in a file of a patch, where `share` is its part of `f_n`");
+            return Err(at(&field, message));
+        }
         if let Some(field) = several.as_ref().and_then(Several::drawn_key) {
             return Err(at(&field, format!("{field}: expected {CONSTANT}")));
         }
@@ -104,7 +108,7 @@ impl PatchSource {
         }
         let mut sampler = Sampler::new(Draw::new(0, 0), &[], false);
         let drawn = match &several {
-            Some(several) => several.draw(&patches, None, &mut sampler),
+            Some(several) => several.draw(&patches, None, &[], &mut sampler),
             None => patches.draw(f_n.unwrap_or(1.0), &mut sampler),
         };
         let patch = drawn.map_err(|e| at(&e.field, e.to_string()))?.patch;

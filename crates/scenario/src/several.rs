@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::check::check_surface;
 use super::friction_map::FrictionMap;
 use super::number::Number;
 use super::patch_failure::PatchFailure;
@@ -14,8 +15,10 @@ use super::patch_file;
 use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
 use super::shapes::ShapeName;
-use super::spec::{KindName, ModelName, PatchSpec, Spec};
+use super::signal::SignalSpec;
+use super::spec::{KindName, ModelName, PatchSpec, Spec, SurfaceSpec};
 use bristle::body::{Body, Frame};
+use bristle::contact::PatchInputs;
 use bristle::error::{ParameterError, PatchError};
 use bristle::patch::{FrictionAxes, MAX_PATCHES, Patch, Placed};
 use bristle::planar::Pose;
@@ -31,10 +34,31 @@ pub struct PlacedSpec {
     pub turn: Option<Number>,
     /// Its part of the normal force, >= 0: that over the sum of all is its share [-]; 1 if not given.
     pub share: Option<Number>,
+    /// Its normal force over time [N] (of one pad) in place of `share` and `inputs.normal_force`; negative is
+    /// no contact. All patches have one, or none has.
+    pub normal_force: Option<SignalSpec>,
+    /// The twist of what it touches, beside that of `inputs.surface`, in the same axes and about a point of
+    /// the same frame: a belt under one foot, a finger tip that turns where it is. The patch stays in its
+    /// place.
+    pub surface: Option<SurfaceSpec>,
     /// The factor of its coefficients of friction [-], 1e-3 to 1e3; 1 if not given.
     pub friction: Option<Number>,
     /// A map of its own, of constants, by `shape` or `pressure`.
     pub patch: Option<PatchSpec>,
+}
+
+impl PlacedSpec {
+    /// The signals of patch number `k`, by the names of their fields.
+    pub(super) fn signals(&self, k: usize) -> impl Iterator<Item = (String, &SignalSpec)> {
+        let surface = self.surface.as_ref();
+        let all = [
+            ("normal_force", self.normal_force.as_ref()),
+            ("surface.vx", surface.and_then(|surface| surface.vx.as_ref())),
+            ("surface.vy", surface.and_then(|surface| surface.vy.as_ref())),
+            ("surface.w", surface.and_then(|surface| surface.w.as_ref())),
+        ];
+        all.into_iter().filter_map(move |(name, signal)| Some((format!("patches.{k}.{name}"), signal?)))
+    }
 }
 
 /// Which part of the normal force each of several patches has.
@@ -85,6 +109,7 @@ impl Several {
         if spec.contact.model == ModelName::Point {
             return PatchFailure::wrong("patches", "expected this key only for contacts with a patch");
         }
+        check_inputs(patches, spec)?;
         let several = Self::of(patches, &spec.patch, map, base)?;
         let by_equilibrium = spec.contact.shares == Some(SharesName::Equilibrium);
         if by_equilibrium {
@@ -131,6 +156,18 @@ impl Several {
         })
     }
 
+    /// The first normal force or surface motion of a patch, where only what stays as it is is accepted.
+    pub fn inputs_key(&self) -> Option<String> {
+        self.patches.iter().enumerate().find_map(|(k, placed)| {
+            let name = match placed {
+                PlacedSpec { normal_force: Some(_), .. } => "normal_force",
+                PlacedSpec { surface: Some(_), .. } => "surface",
+                _ => return None,
+            };
+            Some(format!("patches.{k}.{name}"))
+        })
+    }
+
     /// The first number that is drawn, where only constants are accepted.
     pub fn drawn_key(&self) -> Option<String> {
         self.patches.iter().enumerate().find_map(|(k, placed)| {
@@ -147,12 +184,13 @@ impl Several {
         })
     }
 
-    /// The compound patch of a contact with that `body`; `patches` has the map of those without one of their
-    /// own.
+    /// The compound patch of a contact with that `body` and these `inputs` of its patches; `patches` has the
+    /// map of those without one of their own.
     pub fn draw(
         &self,
         patches: &Patches,
         body: Option<&Body>,
+        inputs: &[PatchInputs],
         d: &mut Sampler<'_>,
     ) -> Result<DrawnPatch, ParameterError> {
         let common = patches.draw(1.0, d)?.patch;
@@ -176,6 +214,14 @@ impl Several {
             let (share, friction) =
                 (number("share", spec.share.as_ref(), 1.0), number("friction", spec.friction.as_ref(), 1.0));
             drawn.push((map, [x, y, turn, share, friction]));
+        }
+        // Where patches have forces of their own, the shares are those at the start. None is 0, as a patch
+        // may come to press.
+        let force = |own: &PatchInputs| own.normal_force.as_ref().map_or(0.0, |force| force.value(0.0).max(0.0));
+        let all: f64 = inputs.iter().map(force).sum();
+        if all > 0.0 {
+            let forces = inputs.iter().map(|own| force(own).max(LEAST_SHARE * all));
+            drawn.iter_mut().zip(forces).for_each(|((_, numbers), force)| numbers[3] = force);
         }
         let mut placed: Vec<Placed> = drawn.iter().map(|(patch, numbers)| placed(patch, *numbers)).collect();
         if self.by_equilibrium {
@@ -227,8 +273,50 @@ impl Several {
     }
 }
 
+/// Least share of the normal force [-] of a patch that has a force of its own, which may be 0 at the start.
+const LEAST_SHARE: f64 = 1e-9;
+
 fn placed(patch: &Patch, [x, y, turn, force, friction]: [f64; 5]) -> Placed {
     Placed { patch: patch.clone(), at: Pose::new(x, y, turn), force, friction }
+}
+
+/// Refuses normal forces and surface motions that patches of a scenario cannot have.
+fn check_inputs(patches: &[PlacedSpec], spec: &Spec) -> Result<(), PatchFailure> {
+    let wrong = |k: usize, key: &str, message: &str| PatchFailure::wrong(&format!("patches.{k}.{key}"), message);
+    let forces = patches.iter().filter(|placed| placed.normal_force.is_some()).count();
+    for (k, PlacedSpec { share, normal_force, surface, .. }) in patches.iter().enumerate() {
+        if spec.contact.model == ModelName::Reduced && (normal_force.is_some() || surface.is_some()) {
+            let key = if normal_force.is_some() { "normal_force" } else { "surface" };
+            return wrong(
+                k,
+                key,
+                "expected this key only with `contact.model = \"distributed\"`, which tells patches apart",
+            );
+        }
+        if forces > 0 && normal_force.is_none() {
+            return wrong(
+                k,
+                "normal_force",
+                "expected the normal force of this patch, too, as another one has its own",
+            );
+        }
+        if forces > 0 && share.is_some() {
+            return wrong(k, "share", "expected either `share` or `normal_force`");
+        }
+        let Some(surface) = surface else { continue };
+        if let Err(error) = check_surface(surface, &format!("patches.{k}.surface")) {
+            return PatchFailure::wrong(&error.field, format!("{}: expected {}", error.value, error.accepted));
+        }
+    }
+    let of_contact = [
+        ("inputs.normal_force", spec.inputs.normal_force.is_some()),
+        ("inputs.tilt", spec.inputs.tilt.is_some()),
+        ("contact.shares", spec.contact.shares == Some(SharesName::Equilibrium)),
+    ];
+    match of_contact.iter().find(|(_, given)| forces > 0 && *given) {
+        Some((key, _)) => PatchFailure::wrong(key, "expected none where patches have a `normal_force` of their own"),
+        None => Ok(()),
+    }
 }
 
 /// Refuses what a map of several patches cannot have.

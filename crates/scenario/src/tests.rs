@@ -222,9 +222,82 @@ fn several_patches_are_where_they_are_put() {
         let error = parse(&with(&sets)).unwrap_err().to_string();
         assert!(error.contains(wanted), "{sets:?}: {error}");
     }
+    for key in ["normal_force = 2", "surface = { vx = 1 }"] {
+        let error = PatchSource::parse(&file.replace("share = 3", key), ".".as_ref(), "feet.toml").unwrap_err();
+        let wanted = format!("patches.1.{}: expected none in a file", key.split_once(' ').unwrap().0);
+        assert!(error.to_string().contains(&wanted), "{error}");
+    }
     let drawn = file.replace("share = 3", "share = { uniform = [1, 2] }");
     let error = PatchSource::parse(&drawn, ".".as_ref(), "feet.toml").unwrap_err().to_string();
     assert!(error.contains("patches.1.share: expected a constant"), "{error}");
+}
+
+/// Patches have the normal forces and surfaces that are drawn for them; what does not go together is refused.
+#[test]
+fn patches_have_inputs_of_their_own() {
+    let with = |sets: &[&str]| sets.iter().fold(BOX.to_owned(), |text, set| change(&text, set).unwrap());
+    let one = "{ at = [0.03, 0], normal_force = { points = [[0, 1], [0.1, { uniform = [2, 3] }]] } }";
+    let surface = "{ w = { uniform = [1, 2] }, at = [0.01, { uniform = [0, 0.1] }] }";
+    let other = format!("{{ normal_force = {{ uniform = [2, 3] }}, surface = {surface} }}");
+    let patches = &format!("patches=[{one}, {other}]");
+    let scenario = parse(&with(&["patch={ shape = 'square', cells = 2 }", patches, "~inputs.normal_force"])).unwrap();
+    let drawn = scenario.draw(3).unwrap();
+    let number = |name: &str| {
+        let found = drawn.parameters.iter().find(|(own, _)| own == name);
+        found.unwrap_or_else(|| panic!("{name} is drawn: {:?}", drawn.parameters)).1
+    };
+    let [a, b] = &*drawn.contact.inputs.patches else { panic!("{:?}", drawn.contact.inputs.patches) };
+    assert_eq!(a.normal_force.as_ref().unwrap().value(0.1), number("patches.0.normal_force.points.1.1"));
+    assert_eq!(a.surface, None);
+    let surface = b.surface.as_ref().unwrap();
+    assert_eq!(surface.twist[2].value(0.0), number("patches.1.surface.w"));
+    assert_eq!(surface.at, [0.01, number("patches.1.surface.at.1")]);
+    let forces = number("patches.1.normal_force") + number("patches.0.normal_force.points.1.1");
+    assert!((drawn.contact.normal_force_at(0.1) - forces).abs() < 1e-12);
+    let held = parse(&change(scenario.text(), "inputs.hold=0.05").unwrap()).unwrap().contact(3).unwrap();
+    assert_eq!(held.inputs.patches[0].normal_force.as_ref().unwrap().value(0.0499), 1.0);
+    assert!(scenario.contact(3).unwrap().validate_over(1.0).is_ok());
+
+    // The shares of the compound patch are the forces at the start.
+    let at_start = number("patches.1.normal_force");
+    let cop = drawn.contact.patch.cop()[0];
+    assert!((cop - 0.03 / (1.0 + at_start)).abs() < 1e-12, "{cop}");
+    let moved = parse(&change(scenario.text(), "patches.1.surface.at.1=0.5").unwrap()).unwrap();
+    assert_eq!(moved.contact(3).unwrap().inputs.patches[1].surface.as_ref().unwrap().at, [0.01, 0.5]);
+    let without = change(&change(scenario.text(), "~patches.1.surface.at").unwrap(), "patches.1.surface.at.0=0.2");
+    let moved = parse(&without.unwrap()).unwrap();
+    assert_eq!(moved.contact(3).unwrap().inputs.patches[1].surface.as_ref().unwrap().at, [0.2, 0.0]);
+    // As `bristle margin` has it.
+    let source = PatchSource::parse(scenario.text(), ".".as_ref(), "s.toml").unwrap();
+    let first = scenario.contact(0).unwrap();
+    assert!(
+        (source.f_n.unwrap() - first.normal_force_at(0.0)).abs() < 1e-12 && source.patch.cop() == first.patch.cop()
+    );
+    let lifted = scenario.text().replace("[0, 1], [0.1", "[0, -1], [0.1");
+    let lifted = parse(&lifted).unwrap().contact(0).unwrap();
+    assert!(lifted.patch.parts()[0].share() > 0.0 && lifted.patch.cop()[0] < 1e-9, "{:?}", lifted.patch.cop());
+
+    let force = "patches=[{ normal_force = 1 }, { normal_force = 2 }]";
+    let surface = "patches=[{ surface = { vx = 1 } }, { at = [0.1, 0] }]";
+    let refused = [
+        (vec!["patches=[{ normal_force = 1 }, {}]", "~inputs.normal_force"], "patches.1.normal_force: expected the"),
+        (vec!["patches=[{ normal_force = 1, share = 2 }]", "~inputs.normal_force"], "patches.0.share: expected either"),
+        (vec![force], "inputs.normal_force: expected none where patches"),
+        (vec!["patches=[{ surface = {} }]"], "patches.0.surface"),
+        (vec!["patches=[{ surface = { vx = 1, at = [0, 1] } }]"], "patches.0.surface.at"),
+        (vec![surface, "contact.model=reduced"], "patches.0.surface: expected this key only with"),
+        (
+            vec!["patches=[{ normal_force = { uniform = [1, 1e300] } }]", "~inputs.normal_force"],
+            "patches.0.normal_force",
+        ),
+        (vec!["patches=[{ surface = { w = 1e300 } }]"], "patches.0.surface.w"),
+        (vec!["patches=[{ surface = { w = 1, at = [1e300, 0] } }]"], "patches.0.surface.at.0"),
+        (vec!["patches=[{ normal_forse = 1 }]"], "normal_force"),
+    ];
+    for (sets, wanted) in refused {
+        let error = parse(&with(&[&["patch={ cells = 2 }"], &sets[..]].concat())).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{sets:?}: {error}");
+    }
 }
 
 /// Of a grid the map stays with the cells; a reduced bristle has it in its pressure and its coefficients.

@@ -175,8 +175,9 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
     for i in picks {
         let k = run.chosen[i];
         let contact = scenario.contact(k as u64)?;
-        if contact.patch.sequence().is_some() {
-            // Each of its maps has a surface of its own.
+        let own_forces = contact.inputs.patches.iter().any(|own| own.normal_force.is_some());
+        if contact.patch.sequence().is_some() || own_forces {
+            // Each of its maps, or of the shares of its patches, has a surface of its own.
             continue;
         }
         // A map that follows the force is taken at the mean one.

@@ -12,6 +12,7 @@ use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
 use crate::observe::{Under, margins};
+use bristle::batch::Input;
 use bristle::body::{Body, FreeBody};
 use bristle::contact::Contact;
 use bristle::engine::ALL_SLIDES;
@@ -195,7 +196,11 @@ impl<'a> Layout<'a> {
 
 /// The inputs of a contact by name, which are the actions. All contacts of a scenario have the same.
 fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, Parameter, &'a Signal)> {
-    let mut all = vec![("normal_force", parameter::NORMAL_FORCE, &contact.inputs.normal_force)];
+    let patches = &contact.inputs.patches;
+    let mut all = Vec::new();
+    if patches.iter().all(|own| own.normal_force.is_none()) {
+        all.push(("normal_force", parameter::NORMAL_FORCE, &contact.inputs.normal_force));
+    }
     match &contact.body {
         Body::Prescribed { twist: [vx, vy, w], .. } => {
             all.extend([("vx", parameter::VX, vx), ("vy", parameter::VY, vy), ("w", parameter::W, w)]);
@@ -212,6 +217,13 @@ fn inputs<'a>(scenario: &Scenario, contact: &'a Contact) -> Vec<(&'static str, P
     if let Some(MovingSurface { twist: [vx, vy, w], .. }) = &contact.inputs.surface {
         all.extend([("surface_vx", parameter::SURFACE_VX, vx), ("surface_vy", parameter::SURFACE_VY, vy)]);
         all.push(("surface_w", parameter::SURFACE_W, w));
+    }
+    for (k, own) in patches.iter().enumerate() {
+        let [normal_force, of_surface @ ..] = Input::of_patch(k as u8).map(Input::field);
+        all.extend(own.normal_force.iter().map(|signal| (normal_force, parameter::NORMAL_FORCE, signal)));
+        let of = [parameter::SURFACE_VX, parameter::SURFACE_VY, parameter::SURFACE_W];
+        let twist = own.surface.iter().flat_map(|surface| &surface.twist);
+        all.extend(of_surface.into_iter().zip(of).zip(twist).map(|((name, of), signal)| (name, of, signal)));
     }
     all.extend(contact.inputs.mu_c.iter().map(|mu| ("mu_c", parameter::INPUT_MU_C, mu)));
     all.extend(contact.inputs.mu_s.iter().map(|mu| ("mu_s", parameter::INPUT_MU_S, mu)));
