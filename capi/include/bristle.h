@@ -139,6 +139,24 @@ typedef enum {
      * Its angular velocity [rad/s].
      */
     BRISTLE_INPUT_SURFACE_W = 15,
+    /**
+     * Normal force of one pad [N] of the first of several patches with normal forces of their own; negative
+     * is no contact. Plus 4 k it is that of the patch with number k, as are the next three.
+     */
+    BRISTLE_INPUT_PATCH_NORMAL_FORCE = 16,
+    /**
+     * Velocity along x [m/s] of the surface of the first of several patches with surfaces of their own, up
+     * to 1e9 in size, as the next two.
+     */
+    BRISTLE_INPUT_PATCH_VX = 17,
+    /**
+     * Its velocity along y [m/s].
+     */
+    BRISTLE_INPUT_PATCH_VY = 18,
+    /**
+     * Its angular velocity [rad/s].
+     */
+    BRISTLE_INPUT_PATCH_W = 19,
 } BristleInput;
 
 /**

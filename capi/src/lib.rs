@@ -64,6 +64,16 @@ pub enum BristleInput {
     SurfaceVy = 14,
     /// Its angular velocity [rad/s].
     SurfaceW = 15,
+    /// Normal force of one pad [N] of the first of several patches with normal forces of their own; negative
+    /// is no contact. Plus 4 k it is that of the patch with number k, as are the next three.
+    PatchNormalForce = 16,
+    /// Velocity along x [m/s] of the surface of the first of several patches with surfaces of their own, up
+    /// to 1e9 in size, as the next two.
+    PatchVx = 17,
+    /// Its velocity along y [m/s].
+    PatchVy = 18,
+    /// Its angular velocity [rad/s].
+    PatchW = 19,
 }
 
 /// Bits of a contact's status word, which is 0 if all is well. After one of the first three its numbers are
@@ -112,9 +122,9 @@ unsafe fn saved<'a>(handle: *const BristleSnapshot) -> Result<MutexGuard<'a, Sav
 }
 
 fn input(value: u32) -> Result<Input, Failure> {
-    // The order of `Input::ALL` is that of `BristleInput`, as a test checks.
-    let found = Input::ALL.get(value as usize).copied();
-    let expected = || format!("input = {value}: expected a BristleInput, 0 to {}", Input::ALL.len() - 1);
+    // The order of `Input::all` is that of `BristleInput`, as a test checks.
+    let found = Input::all().nth(value as usize);
+    let expected = || format!("input = {value}: expected a BristleInput, 0 to {}", Input::all().count() - 1);
     found.ok_or_else(|| Failure::new(BristleStatus::Argument, expected()))
 }
 
@@ -675,12 +685,21 @@ mod tests {
             (C::SurfaceVx, Input::SurfaceVx),
             (C::SurfaceVy, Input::SurfaceVy),
             (C::SurfaceW, Input::SurfaceW),
+            (C::PatchNormalForce, Input::PatchNormalForce(0)),
+            (C::PatchVx, Input::PatchVx(0)),
+            (C::PatchVy, Input::PatchVy(0)),
+            (C::PatchW, Input::PatchW(0)),
         ];
-        assert_eq!(pairs.len(), Input::ALL.len());
+        assert_eq!(pairs.len(), Input::ALL.len() + 4);
         pairs.iter().for_each(|(c, rust)| assert_eq!(input(*c as u32).unwrap(), *rust));
-        assert!(input(pairs.len() as u32).is_err());
+        for k in 0..bristle::patch::MAX_PATCHES as u8 {
+            for (c, rust) in Input::of_patch(k).into_iter().enumerate() {
+                assert_eq!(input(C::PatchNormalForce as u32 + 4 * u32::from(k) + c as u32).unwrap(), rust);
+            }
+        }
+        assert!(input(Input::all().count() as u32).is_err());
         let (_, header) = include_str!("../include/bristle.h").split_once(" * An input of a contact.").unwrap();
-        for (input, comment) in Input::ALL.into_iter().zip(header.split("/**").skip(1)) {
+        for (input, comment) in Input::all().take(pairs.len()).zip(header.split("/**").skip(1)) {
             let bristle::range::Range { most, unit, .. } = input.range();
             assert!(comment.contains(&format!("[{}]", if unit.is_empty() { "-" } else { unit })), "{comment}");
             assert!(!comment.contains(" 1e") || comment.contains(&format!("{most:e}")), "{comment}");

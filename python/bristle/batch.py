@@ -30,6 +30,7 @@ _GROUPS = {
     "gravity": ("gravity.0", "gravity.1"),
     "anchor": ("anchor.0", "anchor.1"),
     "surface": ("surface.vx", "surface.vy", "surface.w"),
+    **{f"patches.{k}.surface": tuple(f"patches.{k}.surface.{name}" for name in ("vx", "vy", "w")) for k in range(16)},
 }
 _WIDTHS = dict(_bristle.QUANTITIES)
 #: Bits of a status word after which a contact has failed.
@@ -83,8 +84,10 @@ class Batch:
     ``twist.vx``, ``twist.vy`` [m/s], ``twist.w`` [rad/s], ``surface.vx``, ``surface.vy`` [m/s],
     ``surface.w`` [rad/s], ``mu_c``, ``mu_s`` [-]; or ``wrench``, ``twist``, ``surface`` (last axis 3) and
     ``gravity`` (last axis 2) as a whole; or ``pressure`` (last axes rows, columns; top row first, any unit), if
-    the batch was made with ``frames``. A value holds until another is set. Arrays may have any real type,
-    contiguous or not; all numbers must be finite.
+    the batch was made with ``frames``. Several patches with inputs of their own have
+    ``patches.0.normal_force`` [N, of one pad], ``patches.0.surface.vx``, ``patches.0.surface.vy`` [m/s],
+    ``patches.0.surface.w`` [rad/s] and their like for every patch, or ``patches.0.surface`` as a whole. A value
+    holds until another is set. Arrays may have any real type, contiguous or not; all numbers must be finite.
 
     Args:
         scenario: the contacts are drawn from it, and step by its ``step`` and ``precision``.

@@ -177,7 +177,7 @@ impl Contacts {
         let contact = &self.first()[0];
         let takes = |input: &Input| crate::scenario::takes(contact, *input) && crate::scenario::name_of(*input) == name;
         let accepted = || ParameterError::new("control", name, "an input of the scenario's kind of body");
-        Input::ALL.into_iter().find(takes).ok_or_else(|| accepted().into())
+        Input::all().find(takes).ok_or_else(|| accepted().into())
     }
 
     /// A parameter of all contacts; NaN where a contact has no such number.

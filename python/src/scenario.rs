@@ -81,7 +81,7 @@ impl PyScenario {
     /// Names of the inputs that its contacts take.
     fn inputs(&self) -> Vec<&'static str> {
         let contact = &self.0.first().contact;
-        Input::ALL.into_iter().filter(|input| takes(contact, *input)).map(name_of).collect()
+        Input::all().filter(|input| takes(contact, *input)).map(name_of).collect()
     }
 
     /// Names and values of the numbers that contact `k` of a seed is drawn with.
@@ -108,11 +108,16 @@ impl PyScenario {
 /// Whether such contacts take an input.
 pub fn takes(Contact { body, inputs, .. }: &Contact, input: Input) -> bool {
     match input {
-        Input::NormalForce | Input::MuC | Input::MuS => true,
+        Input::NormalForce => inputs.patches.iter().all(|own| own.normal_force.is_none()),
+        Input::MuC | Input::MuS => true,
         Input::Vx | Input::Vy | Input::W => body.free().is_none(),
         Input::Fx | Input::Fy | Input::Tau | Input::GravityX | Input::GravityY => body.free().is_some(),
         Input::AnchorX | Input::AnchorY => body.free().is_some_and(|body| body.spring > 0.0),
         Input::SurfaceVx | Input::SurfaceVy | Input::SurfaceW => inputs.surface.is_some(),
+        Input::PatchNormalForce(k) => inputs.patches.get(usize::from(k)).is_some_and(|own| own.normal_force.is_some()),
+        Input::PatchVx(k) | Input::PatchVy(k) | Input::PatchW(k) => {
+            inputs.patches.get(usize::from(k)).is_some_and(|own| own.surface.is_some())
+        }
     }
 }
 

@@ -81,6 +81,34 @@ def test_patches_have_the_numbers_of_datasets(tmp_path):
         one.read("patch_slip")
 
 
+def test_patches_have_the_forces_and_surfaces_that_are_set(tmp_path):
+    patches = (
+        "patches = [{ at = [0.02, 0], normal_force = 2 }, "
+        "{ at = [-0.01, 0.01], normal_force = { points = [[0, 2], [0.2, 0.5]] }, surface = { vx = 0.02 } }]\n"
+    )
+    text = patches + TEXT.format(precision="").replace("normal_force = { points = [[0, 4], [0.25, 0.4]] }", "")
+    scenario = bristle.Scenario.from_toml(text)
+    names = ["patch_wrench", "patch_normal_force", "patch_slip", "margin", "normal_force"]
+    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches", "margin"])
+    run = np.load(tmp_path / "run/trajectories.npz")
+    batch = bristle.Batch(scenario, 3, 1 / 128, "cpu")
+    for _ in range(32):
+        batch.step()
+    seen = batch.read(names, dtype=np.float64)
+    for name in names:
+        np.testing.assert_allclose(seen[name], run[name][:3, -1], rtol=1e-6, atol=1e-6, err_msg=name)
+    assert "normal_force" not in scenario.inputs and "patches.1.surface.w" in scenario.inputs
+    batch.step({"patches.0.normal_force": 3.0, "patches.1.surface": np.array([0.0, 0.1, 0.0])})
+    # What is read after a new value is set is of the step before.
+    seen = batch.read(names, dtype=np.float64)
+    np.testing.assert_allclose(seen["patch_normal_force"], [[3.0, 0.5]] * 3, rtol=1e-9)
+    np.testing.assert_allclose(seen["normal_force"], 3.5, rtol=1e-9)
+    with pytest.raises(bristle.ParameterError, match="normal_force"):
+        batch.step({"normal_force": 3.0})
+    with pytest.raises(bristle.ParameterError, match=r"patches\.0\.surface"):
+        batch.step({"patches.0.surface": [0.0, 0.1, 0.0]})
+
+
 def test_arrays_may_be_given_and_wrong_ones_are_refused():
     scenario = bristle.Scenario.from_toml(TEXT.format(precision=""))
     batch = bristle.Batch(scenario, 3, device="cpu")

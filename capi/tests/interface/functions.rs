@@ -299,7 +299,7 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         let mut none = null_mut();
         let made = bristle_batch_new(latin, null(), null(), 0, c"cpu".as_ptr(), 0.0, 0.0, &raw mut none);
         refused(made, Argument, "expected UTF-8");
-        refused(bristle_batch_set(h, 16, out.as_ptr(), 3), Argument, "input = 16: expected a BristleInput, 0 to 15");
+        refused(bristle_batch_set(h, 80, out.as_ptr(), 3), Argument, "input = 80: expected a BristleInput, 0 to 79");
         refused(bristle_batch_set(h, grip, out.as_ptr(), 2), Argument, "count = 2: expected 3");
         refused(bristle_batch_set_one(h, 3, grip, 1.0), Argument, "contact = 3: expected an index below 3");
         refused(bristle_batch_set_one(h, 0, grip, f64::NAN), Argument, "inputs.normal_force");
@@ -327,7 +327,7 @@ fn what_is_out_of_range_has_a_code_and_a_message() {
         refused(bristle_batch_follow_one(h, 0, grip, 1, t, v, 2), Argument, "expected");
         refused(bristle_batch_follow_one(h, 0, grip, 2, t, v, 1), Argument, "signal = 2: expected a BristleSignal");
         refused(bristle_batch_follow_one(h, 0, grip, 0, t, v, 0), Argument, "expected");
-        refused(bristle_batch_follow_one(h, 0, 16, 0, t, v, 1), Argument, "input = 16");
+        refused(bristle_batch_follow_one(h, 0, 80, 0, t, v, 1), Argument, "input = 80");
         let mut count = 0;
         refused(bristle_batch_bristles(h, 0, wrench, 4, &raw mut count), Argument, "room = 4: expected at least 49");
         refused(bristle_batch_bristles(h, 3, wrench, 4, &raw mut count), Argument, "contact = 3");
@@ -364,8 +364,8 @@ fn what_is_set_together_is_checked_together_before_anything_is_set() {
             let set = bristle_batch_set_together(h, inputs.as_ptr(), 3, rows.as_ptr().cast(), 3);
             refused(set, BristleStatus::Argument, "contact 2: inputs.mu_s = 0.5: expected a coefficient >= mu_c = 0.6");
         }
-        let set = bristle_batch_set_together(h, [grip, 16].as_ptr(), 2, rows.as_ptr().cast(), 3);
-        refused(set, BristleStatus::Argument, "input = 16");
+        let set = bristle_batch_set_together(h, [grip, 80].as_ptr(), 2, rows.as_ptr().cast(), 3);
+        refused(set, BristleStatus::Argument, "input = 80");
         let set = bristle_batch_set_together(h, [grip].as_ptr(), usize::MAX, rows.as_ptr().cast(), 3);
         refused(set, BristleStatus::Argument, "expected no more than");
         refused(bristle_batch_set_together(h, [grip].as_ptr(), 1, null(), 3), BristleStatus::Null, "values");
