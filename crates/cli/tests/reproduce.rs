@@ -127,11 +127,12 @@ fn labels_of_a_path_stand_beside_their_own_curve_and_dashes_are_explained() {
 
 #[test]
 fn random_contacts_keep_to_their_tolerance() {
-    let item = &items(&["tolerance"])["tolerance"];
-    let bad: Vec<_> = item.checks.iter().filter(|check| !check.ok()).collect();
-    assert!(bad.is_empty(), "{bad:?}");
-    // 0.9, 0.99 and all, in double and in single precision.
-    assert_eq!(item.checks.iter().filter(|check| check.name.contains("error over tolerance")).count(), 6);
+    for (id, item) in items(&["tolerance", "tolerance_features"]) {
+        let bad: Vec<_> = item.checks.iter().filter(|check| !check.ok()).collect();
+        assert!(bad.is_empty(), "{id}: {bad:?}");
+        // 0.9, 0.99 and all, in double and in single precision.
+        assert_eq!(item.checks.iter().filter(|check| check.name.contains("error over tolerance")).count(), 6, "{id}");
+    }
 }
 
 #[test]

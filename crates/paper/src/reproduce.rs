@@ -70,6 +70,7 @@ pub const SECTIONS: &[Section] = &[
     Section { group: EXTENSIONS, ids: work::IDS, run: work::run },
     Section { group: EXTENSIONS, ids: accuracy::IDS, run: accuracy::run },
     Section { group: EXTENSIONS, ids: tolerance::IDS, run: tolerance::run },
+    Section { group: EXTENSIONS, ids: tolerance::FEATURES, run: tolerance::run_features },
     Section { group: EXTENSIONS, ids: extensions::IDS, run: extensions::run },
     Section { group: EXTENSIONS, ids: polyhedral::IDS, run: polyhedral::run },
     Section { group: EXTENSIONS, ids: pushes::IDS, run: pushes::run },

@@ -12,6 +12,7 @@ use bristle_data::statistics::quantile;
 use bristle_scenario::Scenario;
 
 pub(super) const IDS: &[&str] = &["tolerance"];
+pub(super) const FEATURES: &[&str] = &["tolerance_features"];
 
 /// Length of a run [s].
 const DURATION: f64 = 2.0;
@@ -166,6 +167,131 @@ fx = { mean = { uniform = [0.2, 1.0] }, sines = [{ amplitude = 0.4, frequency = 
 tau = { mean = 0.01, sines = [{ amplitude = 0.01, frequency = { uniform = [1, 5] } }] }
 "#;
 
+/// Kinds of contacts with what patches have in hands and on tables; the rest of the scenario begins among the
+/// keys of friction.
+const OF_FEATURES: [(&str, &str, &str); 7] = [
+    (
+        "box on a belt that swings",
+        "0.04",
+        r#"[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.surface]
+vx = { mean = 0.0, sines = [{ amplitude = { uniform = [0.05, 0.3] }, frequency = { uniform = [1, 6] } }] }
+w = { mean = 0.0, sines = [{ amplitude = { uniform = [0.2, 3] }, frequency = { uniform = [1, 6] } }] }
+at = [{ uniform = [-0.2, 0.2] }, 0.1]
+"#,
+    ),
+    (
+        "grip of a hand that swings",
+        "0.02",
+        r#"[body]
+kind = "gripper"
+mass = { uniform = [0.1, 0.3] }
+inertia = { rectangle = [0.15, 0.08] }
+[initial]
+pose = [{ normal = [0, 0.006] }, { normal = [0, 0.004] }, 0]
+[inputs]
+gravity = [0, -9.81]
+normal_force = { uniform = [2, 4.5] }
+[inputs.surface]
+vx = { mean = 0.0, sines = [{ amplitude = { uniform = [0.05, 0.2] }, frequency = { uniform = [1, 4] } }] }
+w = { mean = 0.0, sines = [{ amplitude = { uniform = [0.2, 2] }, frequency = { uniform = [1, 4] } }] }
+at = [-0.2, 0.0]
+"#,
+    ),
+    ("friction by region", "[0.06, 0.04]", "map = [[1.0, 0.4, 0.7], [0.3, 1.2, 0.8]]\nPUSH"),
+    ("friction by direction", "[0.06, 0.04]", "mu = { ratio = 0.4, angle = 0.7 }\nPUSH"),
+    ("several patches", "0.02", "PUSHTHREE"),
+    (
+        "fingers with belts",
+        "0.015",
+        r#"[body]
+kind = "gripper"
+pads = 1
+mass = { uniform = [0.05, 0.2] }
+inertia = { rectangle = [0.15, 0.08] }
+[[patches]]
+at = [-0.02, 0]
+normal_force = { mean = { uniform = [2, 4] }, sines = [{ amplitude = 1.5, frequency = { uniform = [1, 4] } }] }
+surface = { vy = { mean = 0.0, sines = [{ amplitude = { uniform = [0.01, 0.1] }, frequency = { uniform = [1, 4] } }] } }
+[[patches]]
+at = [0.02, 0.005]
+normal_force = { uniform = [2, 4] }
+surface = { w = { points = [[0.2, 0], [0.6, { uniform = [-5, 5] }], [1, 0]] }, at = [0.02, 0.005] }
+"#,
+    ),
+    (
+        "plank on two belts",
+        "0.03",
+        r#"[body]
+kind = "world"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.3, 0.06] }
+[[patches]]
+at = [-0.1, 0]
+normal_force = { mean = 3.0, sines = [{ amplitude = { uniform = [0, 2] }, frequency = { uniform = [1, 4] } }] }
+surface = { vx = 0.2 }
+[[patches]]
+at = [0.1, { uniform = [-0.01, 0.01] }]
+normal_force = 3.0
+surface = { vx = { points = [[0.5, -0.2], [1, { uniform = [-0.2, 0.2] }]] } }
+"#,
+    ),
+];
+
+const PUSH: &str = r#"[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+offset = [{ normal = [0, 0.005] }, { normal = [0, 0.005] }]
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.wrench]
+fx = { points = [[0, 0], [0.2, { uniform = [1.5, 7.5] }], [0.8, 1.5], [1, 0]] }
+fy = { points = [[0.4, 0], [0.8, { uniform = [-3.5, 3.5] }], [1, 0]] }
+tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
+"#;
+const THREE: &str = r#"[[patches]]
+at = [0.05, { uniform = [-0.01, 0.01] }]
+[[patches]]
+at = [-0.03, 0.04]
+turn = { uniform = [0, 3] }
+share = { uniform = [0.5, 2] }
+[[patches]]
+at = [-0.03, -0.04]
+friction = { uniform = [0.4, 1.2] }
+"#;
+/// The models, by their numbers, under which these are simulated: two grids, and a limit surface.
+const MODELS_OF_FEATURES: [usize; 3] = [0, 1, 5];
+
+/// Names, sizes of patches, what their scenarios have beside them, and the models of kinds of contacts.
+type Kind = (&'static str, &'static str, String, Vec<usize>);
+
+/// The kinds of every model.
+fn kinds() -> Vec<Kind> {
+    let all = || (0..MODELS.len()).collect();
+    let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
+        let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
+        (*name, *size, rest.replace("HOLD", hold), all())
+    };
+    KINDS.iter().map(kind).collect()
+}
+
+/// The kinds of [`OF_FEATURES`].
+fn kinds_of_features() -> Vec<Kind> {
+    let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
+        let rest = rest.replace("PUSH", PUSH).replace("THREE", THREE);
+        // A reduced bristle has no patches with inputs of their own.
+        let is_of_grids = rest.contains("surface = {");
+        (*name, *size, rest, MODELS_OF_FEATURES.into_iter().filter(|model| !is_of_grids || *model < 2).collect())
+    };
+    OF_FEATURES.iter().map(kind).collect()
+}
+
 /// A contact with the numbers of its kind and its model.
 struct Drawn {
     kind: usize,
@@ -173,14 +299,13 @@ struct Drawn {
     contact: Contact,
 }
 
-fn draw(each: u64) -> Result<Vec<Drawn>, Error> {
+fn draw(kinds: &[Kind], each: u64) -> Result<Vec<Drawn>, Error> {
     let mut all = Vec::new();
-    for (kind, (name, size, rest)) in KINDS.iter().enumerate() {
+    for (kind, (name, size, rest, models)) in kinds.iter().enumerate() {
         let is_limit = name.ends_with("limit");
         let (shapes, friction) = if is_limit { (GRADIENT, TABLE_1) } else { (SHAPES, FRICTION) };
-        let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
-        let rest = rest.replace("HOLD", hold);
-        for (model, (_, law, contact)) in MODELS.iter().enumerate() {
+        for &model in models {
+            let (_, law, contact) = MODELS[model];
             let text = format!(
                 "duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n[patch]\n{shapes}\n\
                  size = {size}\n[friction]\nlaw = \"{law}\"\n{friction}\n{rest}"
@@ -253,7 +378,7 @@ impl Truth {
 }
 
 /// The table of the errors of every kind of contact and of every model.
-fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
+fn by_kind(kinds: &[Kind], drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
     let mut table = Table::new(
         format!("The same at a tolerance of {DEFAULT_TOLERANCE:e} m/s, cpu f64"),
         &["contacts", "median", "90 %", "largest"],
@@ -262,23 +387,37 @@ fn by_kind(drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Table {
         let errors = truth.sorted(errors, |k| of(&drawn[k]));
         table.row([name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))));
     };
-    for (i, (name, ..)) in KINDS.iter().enumerate() {
+    for (i, (name, ..)) in kinds.iter().enumerate() {
         row(name, &|d| d.kind == i);
     }
-    for (i, (name, ..)) in MODELS.iter().enumerate() {
+    for (i, (name, ..)) in MODELS.iter().enumerate().filter(|(i, _)| drawn.iter().any(|d| d.model == *i)) {
         row(name, &|d| d.model == i);
     }
     table
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
-    let mut item = Item::new(
+    let item = Item::new(
         "tolerance",
         "What a tolerance promises",
         "Ours: at the end of a run in steps that a tolerance chooses, the error is at most tolerance times \
          duration for 90 % of all contacts, 3 times as much for 99 % and 10 times for all.",
     );
-    let drawn = draw(context.full_or(8, 2))?;
+    promise(context, item, &kinds())
+}
+
+pub(super) fn run_features(context: &Context<'_>) -> Result<Vec<Item>, Error> {
+    let item = Item::new(
+        "tolerance_features",
+        "What a tolerance promises in hands and on tables",
+        "Ours: so it is on surfaces that move, under friction by region and by direction, and with several \
+         patches, also where these have normal forces and surfaces of their own.",
+    );
+    promise(context, item, &kinds_of_features())
+}
+
+fn promise(context: &Context<'_>, mut item: Item, of_kinds: &[Kind]) -> Result<Vec<Item>, Error> {
+    let drawn = draw(of_kinds, context.full_or(8, 2))?;
     let contacts: Vec<Contact> = drawn.iter().map(|d| d.contact.clone()).collect();
     let truth = Truth::new(&contacts)?;
     item.compare(
@@ -315,7 +454,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
                 continue;
             }
             if is_default {
-                kinds = Some(by_kind(&drawn, &truth, &errors));
+                kinds = Some(by_kind(of_kinds, &drawn, &truth, &errors));
             }
             let share: Vec<f64> = (1..=sorted.len()).map(|i| i as f64 / sorted.len() as f64).collect();
             let shown: Vec<f64> = sorted.iter().map(|e| e.max(1e-6)).collect();
@@ -330,14 +469,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
         );
     }
     item.pictures.push(Picture::new(vec![chart.svg()], "How large the errors are."));
-    describe(&mut item, &table.rows[1], drawn.len(), truth.sound.len());
+    describe(&mut item, &table.rows[1], of_kinds, drawn.len(), truth.sound.len());
     item.tables.push(table);
     item.tables.extend(kinds);
     Ok(vec![item])
 }
 
 /// The texts of the item, from the table's row of the default tolerance in double precision.
-fn describe(item: &mut Item, row: &[String], drawn: usize, sound: usize) {
+fn describe(item: &mut Item, row: &[String], kinds: &[Kind], drawn: usize, sound: usize) {
     item.measured = format!(
         "Of {drawn} contacts {sound} are not decided by an instability. At {DEFAULT_TOLERANCE:e} m/s half of \
          these end within {} of tolerance times duration, 90 % within {}, 99 % within {}, all within {}.",
@@ -348,8 +487,10 @@ fn describe(item: &mut Item, row: &[String], drawn: usize, sound: usize) {
      when its mass is changed by a millionth, or by a tenth of that when the reference's step is doubled."
         .into();
     item.parameters = format!(
-        "{drawn} contacts of nine kinds under eight models and laws, drawn at random, {DURATION} s; truth: this \
+        "{drawn} contacts of {} kinds under up to {} models and laws, drawn at random, {DURATION} s; truth: this \
          program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
+        kinds.len(),
+        kinds.iter().map(|(.., models)| models.len()).max().unwrap_or(0),
         STEPS[0]
     );
 }
