@@ -488,8 +488,18 @@ fn drivers_that_miss_a_display_are_not_heard() {
 fn every_example_runs() {
     let examples = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("examples");
     let dir = tempfile::tempdir().unwrap();
-    let all =
-        ["in_hand", "reduced", "drift", "twist_profile", "push", "turntable", "two_soles", "ribbed_belt", "stool"];
+    let all = [
+        "in_hand",
+        "reduced",
+        "drift",
+        "twist_profile",
+        "push",
+        "turntable",
+        "two_soles",
+        "ribbed_belt",
+        "stool",
+        "belted_fingers",
+    ];
     for example in all {
         let file = examples.join(format!("{example}.toml"));
         let arguments = ["rollout", file.to_str().unwrap(), "--engine", "cpu", "-n", "2", "--set", "duration=0.05"];
@@ -538,7 +548,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 16, "{listed}");
+    assert_eq!(listed.lines().count(), 17, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file =

@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 16] = [
+const EXAMPLES: [[&str; 3]; 17] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -120,6 +120,11 @@ const EXAMPLES: [[&str; 3]; 16] = [
         include_str!("../../../../examples/ribbed_belt.toml"),
     ],
     ["stool", "a stool on three feet, pushed off its middle", include_str!("../../../../examples/stool.toml")],
+    [
+        "belted_fingers",
+        "cards under two fingers that wear belts",
+        include_str!("../../../../examples/belted_fingers.toml"),
+    ],
     ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
         "twist_profile",
