@@ -10,7 +10,6 @@
 // `cell_share`.
 
 const DRIVES_PARTS = true;
-const MOST_PARTS = 16u;
 
 // How many patches there are, and of each the number of the cell behind its last.
 var<private> part_count: u32;

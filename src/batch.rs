@@ -570,7 +570,7 @@ impl Batch {
         let bristles = of.cells_ever_active().into_iter().zip(states);
         let moment = Moment { time, pose, twist, f_n: normal_force, of_parts };
         let forces: Vec<f64> = moment.of_parts.iter().map(|part| part.normal_force).collect();
-        let patch = of.patch_under(&forces).into_owned();
+        let patch = of.patch_under(&forces);
         Ok(shear::of_parts(of, &patch, moment, bristles))
     }
 

@@ -8,7 +8,7 @@ use crate::engine::{ALL_SLIDES, LEFT, Reason, SLIP_SPEED};
 use crate::friction::{Law, STRIBECK_X_MIN, laws};
 use crate::limit_surface::{AT_REST_ON_GPU, ORDERS, Rule};
 use crate::number::real::Real;
-use crate::patch::{A_MIN, K_MIN};
+use crate::patch::{A_MIN, K_MIN, MAX_PATCHES};
 use crate::point::{PointLaw, point_laws};
 use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
@@ -357,6 +357,7 @@ fn prelude(shape: KernelShape, law: Law) -> String {
         ("SUBGROUPS", if let Sums::Subgroups(most) = shape.sums { most } else { 0 }),
         ("NEWTON_MOST", NEWTON_MOST),
         ("ROOT_ITERATIONS", ROOT_ITERATIONS),
+        ("MOST_PARTS", MAX_PATCHES as u32),
         ("KIND_PRESCRIBED", kind::PRESCRIBED),
         ("KIND_GRIPPER", kind::GRIPPER),
         ("KIND_BODY", kind::BODY),
