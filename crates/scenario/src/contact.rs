@@ -3,8 +3,7 @@
 use super::number::Number;
 use super::patches::{DrawnPatch, Patches};
 use super::sampler::Sampler;
-use super::several::PlacedSpec;
-use super::several::Several;
+use super::several::{PlacedSpec, Several};
 use super::shapes::Inertia;
 use super::signal::SignalSpec;
 use super::spec::{

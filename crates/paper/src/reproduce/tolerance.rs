@@ -75,22 +75,7 @@ mean = { uniform = [1.73, 1.82] }
 sines = [{ amplitude = 0.91, frequency = 2.0 }]
 "#,
     ),
-    (
-        "push",
-        "[0.1, 0.05]",
-        r#"[body]
-kind = "body"
-mass = { uniform = [0.3, 0.8] }
-inertia = { rectangle = [0.12, 0.06] }
-offset = [{ normal = [0, 0.01] }, { normal = [0, 0.005] }]
-[inputs]
-tilt = { angle = 0.0 }
-[inputs.wrench]
-fx = { points = [[0, 0], [0.2, { uniform = [1.5, 7.5] }], [0.8, 1.5], [1, 0]] }
-fy = { points = [[0.4, 0], [0.8, { uniform = [-3.5, 3.5] }], [1, 0]] }
-tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
-"#,
-    ),
+    ("push", "[0.1, 0.05]", PUSH),
     (
         "tilted table",
         "[0.06, 0.04]",
@@ -154,6 +139,19 @@ gravity = [0, -9.81]
 [inputs.normal_force]
 mean = { uniform = [2, 4.5] }
 sines = [{ amplitude = { uniform = [0.3, 1.6] }, frequency = { uniform = [1, 3] } }]
+"#;
+/// `AHEAD` is how far the centre of pressure may be from the centre of mass along x [m].
+const PUSH: &str = r#"[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+offset = [{ normal = [0, AHEAD] }, { normal = [0, 0.005] }]
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.wrench]
+fx = { points = [[0, 0], [0.2, { uniform = [1.5, 7.5] }], [0.8, 1.5], [1, 0]] }
+fy = { points = [[0.4, 0], [0.8, { uniform = [-3.5, 3.5] }], [1, 0]] }
+tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
 "#;
 const SWING: &str = r#"[body]
 kind = "world"
@@ -243,18 +241,6 @@ surface = { vx = { points = [[0.5, -0.2], [1, { uniform = [-0.2, 0.2] }]] } }
     ),
 ];
 
-const PUSH: &str = r#"[body]
-kind = "body"
-mass = { uniform = [0.3, 0.8] }
-inertia = { rectangle = [0.12, 0.06] }
-offset = [{ normal = [0, 0.005] }, { normal = [0, 0.005] }]
-[inputs]
-tilt = { angle = 0.0 }
-[inputs.wrench]
-fx = { points = [[0, 0], [0.2, { uniform = [1.5, 7.5] }], [0.8, 1.5], [1, 0]] }
-fy = { points = [[0.4, 0], [0.8, { uniform = [-3.5, 3.5] }], [1, 0]] }
-tau = { points = [[0, 0], [0.5, { normal = [0, 0.05] }], [1, 0]] }
-"#;
 const THREE: &str = r#"[[patches]]
 at = [0.05, { uniform = [-0.01, 0.01] }]
 [[patches]]
@@ -276,7 +262,7 @@ fn kinds() -> Vec<Kind> {
     let all = || (0..MODELS.len()).collect();
     let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
         let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
-        (*name, *size, rest.replace("HOLD", hold), all())
+        (*name, *size, rest.replace("HOLD", hold).replace("AHEAD", "0.01"), all())
     };
     KINDS.iter().map(kind).collect()
 }
@@ -284,7 +270,7 @@ fn kinds() -> Vec<Kind> {
 /// The kinds of [`OF_FEATURES`].
 fn kinds_of_features() -> Vec<Kind> {
     let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
-        let rest = rest.replace("PUSH", PUSH).replace("THREE", THREE);
+        let rest = rest.replace("PUSH", PUSH).replace("AHEAD", "0.005").replace("THREE", THREE);
         // A reduced bristle has no patches with inputs of their own.
         let is_of_grids = rest.contains("surface = {");
         (*name, *size, rest, MODELS_OF_FEATURES.into_iter().filter(|model| !is_of_grids || *model < 2).collect())
