@@ -89,6 +89,9 @@ struct Place {
     left: Option<u64>,
 }
 
+/// The number of an interval before the first.
+const BEFORE_FIRST: usize = usize::MAX;
+
 /// A contact, its lane and its place.
 struct One<'a, S> {
     solver: &'a mut S,
@@ -105,6 +108,16 @@ impl<S: LaneSolver> One<'_, S> {
         if !self.place.timeline.is_empty() {
             let steps = stepping.budget(span.end - span.start, self.place.timeline.len());
             self.solver.allow(self.l, steps);
+            let new_map = self.contact.remap(&self.place.timeline, 0);
+            if self.solver.is_pending(self.l)
+                && new_map.is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)))
+            {
+                // A stage of the span before is written back on its map, and `end_interval` goes on.
+                self.place.at = BEFORE_FIRST;
+                self.place.interval.record = false;
+                self.solver.flush(self.l);
+                return;
+            }
             self.enter();
         }
     }
@@ -122,7 +135,7 @@ impl<S: LaneSolver> One<'_, S> {
     /// pass writes it back first, and this function is called again after that pass.
     fn end_interval(&mut self, recording: Option<&Recording<'_>>, row: Option<&mut Row<'_>>) {
         let due = recording.zip(row).filter(|_| self.place.interval.record);
-        let new_map = || self.contact.remap(&self.place.timeline, self.place.at + 1);
+        let new_map = || self.contact.remap(&self.place.timeline, self.place.at.wrapping_add(1));
         let must_flush = || new_map().is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)));
         if self.solver.is_pending(self.l) && (due.is_some() || must_flush()) {
             self.solver.flush(self.l);
@@ -139,7 +152,7 @@ impl<S: LaneSolver> One<'_, S> {
                 return;
             }
         }
-        self.place.at += 1;
+        self.place.at = self.place.at.wrapping_add(1);
         if self.place.at < self.place.timeline.len() {
             self.enter();
         }
