@@ -211,6 +211,8 @@ const TASK_PRESCRIBED = 64u;
 var<private> inside: bool;
 // Whether the bristles do not have the interval's pressure map yet.
 var<private> stale: bool;
+// Whether the interval has been entered, and its map is another, since the map was last followed.
+var<private> remapped: bool;
 
 // The index of the contact.
 var<private> contact: u32;
@@ -294,6 +296,7 @@ fn enter_interval() {
     if ((now.flags & FLAG_REMAP) != 0u) {
         transfer_bristles();
         stale = true;
+        remapped = true;
     }
     starting = left > 0.0;
 }
@@ -445,6 +448,7 @@ fn take_up(invocation: Invocation) -> bool {
     take_interval();
     // A map that changes with the interval is taken over when the interval is entered.
     stale = left > 0.0 || (intervals[now_at].flags & FLAG_REMAP) == 0u;
+    remapped = false;
 
     second = false;
     newton_steps = 0u;

@@ -29,7 +29,7 @@ use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::range::{DURATION, SPEED, TURN};
-use crate::schedule::{MapKey, Signal, Span};
+use crate::schedule::{MapKey, Signal, Span, slot};
 use crate::shear::{self, Moment, OfPart};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
@@ -775,7 +775,15 @@ impl Batch {
     /// Refuses a state on a map that contact `k` does not have, or without one, if it or the contact follows
     /// recorded frames.
     fn fits_map(&self, k: usize, state: &State) -> Result<(), EngineError> {
-        let maps = self.contacts[k].patch.sequence().map(|sequence| sequence.maps().len());
+        if let Some(layer) = self.contacts[k].layer() {
+            let (found, own) = (state.inputs[slot::F_N], layer.reference());
+            let accepted = format!("one under {own} N, as the contact has");
+            let error = ParameterError::new("state", format!("a layer under a reference force of {found} N"), accepted);
+            if !((found - own).abs() <= 1e-5 * own) {
+                return Err(EngineError::Parameter { contact: k, error });
+            }
+        }
+        let maps = self.contacts[k].patch.sequence().map(|sequence| sequence.map_count());
         let found = match state.mapped {
             Some(MapKey::Frame(map)) if maps.is_some_and(|maps| (map as usize) < maps) => return Ok(()),
             Some(MapKey::Frame(map)) => format!("one on map {map} of a sequence"),
@@ -794,6 +802,7 @@ impl Batch {
         }
         let named = |(pairs, kind): (usize, ModelKind)| match kind {
             ModelKind::Grid => format!("a grid of {pairs} cells with pressure"),
+            ModelKind::Layer => format!("an elastic layer of {pairs} cells that are pressed"),
             ModelKind::Reduced => "a reduced bristle".to_owned(),
             ModelKind::Point(law) => format!("a point contact of the law {} in {pairs} pairs", law.name()),
         };

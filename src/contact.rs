@@ -1,5 +1,6 @@
 //! One contact: everything an engine needs to simulate it.
 
+mod layer;
 pub mod memory;
 mod motion;
 mod parts;
@@ -9,6 +10,9 @@ pub(crate) mod transfer;
 
 use std::sync::Arc;
 
+pub use layer::Layer;
+#[cfg(feature = "gpu")]
+pub(crate) use layer::ShownOnLayer;
 pub use memory::{memory, one_more};
 pub use motion::{Departure, Origin, TIME_SLACK};
 pub(crate) use parts::FIELDS_OF_PATCHES;
@@ -50,6 +54,10 @@ pub enum Model {
     /// One bristle in every cell that carries pressure.
     #[default]
     Distributed,
+    /// One bristle in every cell of an elastic layer: as stiff wherever the pressure is, which says how much
+    /// it carries, `docs/model.md` (20k). The patch follows a [`Sequence`](crate::patch::Sequence) of a
+    /// layer.
+    Layer(Layer),
     /// One bristle with three components at the centre of pressure, on an ellipsoid, `docs/model.md` (66) and
     /// (68).
     Ellipsoid(Form),
@@ -76,18 +84,21 @@ pub(crate) enum ModelKind {
     Reduced,
     /// What a law of a point contact keeps.
     Point(PointLaw),
+    /// Bristles in the cells of an elastic layer.
+    Layer,
 }
 
 impl Model {
     /// Whether every cell has its bristle.
     pub const fn is_grid(&self) -> bool {
-        matches!(self, Self::Distributed)
+        matches!(self, Self::Distributed | Self::Layer(_))
     }
 
     /// What its state is.
     pub(crate) const fn kind(&self) -> ModelKind {
         match self {
             Self::Distributed => ModelKind::Grid,
+            Self::Layer(_) => ModelKind::Layer,
             Self::Ellipsoid(_) | Self::LimitSurface(..) => ModelKind::Reduced,
             Self::Point(model) => ModelKind::Point(model.law),
         }
@@ -198,7 +209,7 @@ impl Contact {
         self.validate()?;
         let Bristles::States(bristles) = &self.initial.bristles else { return Ok(()) };
         let expected = match &self.model {
-            Model::Distributed => self.active_cells(&self.timeline(&[0.0, duration])).len(),
+            Model::Distributed | Model::Layer(_) => self.active_cells(&self.timeline(&[0.0, duration])).len(),
             Model::Ellipsoid(_) | Model::LimitSurface(..) => 2,
             Model::Point(model) => model.elements().len(),
         };
@@ -223,6 +234,7 @@ impl Contact {
         parameter::POSE_THETA.range.check("initial.pose.theta", theta)?;
         self.validate_point()?;
         self.validate_parts()?;
+        self.validate_layer()?;
         if !self.model.is_grid() && self.patch.friction_map().is_some() {
             let accepted = "none: friction by region takes one bristle in every cell, the model `distributed`";
             return Err(ParameterError::new("friction.map", "given", accepted));
@@ -425,7 +437,9 @@ impl Contact {
             ],
         };
         let own_forces = self.has_forces_of_parts();
-        let normal_force = feed(&self.inputs.normal_force, if own_forces { 0.0 } else { 1.0 }, slot::F_N);
+        // The bristles of a layer are per reference force.
+        let force = self.layer().map_or(&self.inputs.normal_force, Layer::signal);
+        let normal_force = feed(force, if own_forces { 0.0 } else { 1.0 }, slot::F_N);
         let surface = self.inputs.surface.iter().flat_map(|surface| surface.feeds(slot::SURFACE));
         std::iter::once(normal_force)
             .chain(load)
@@ -537,7 +551,7 @@ impl Contact {
     /// What the map of a contact that follows frames or the normal force is made for at time `t` \[s\]; none
     /// of others.
     pub fn map_at(&self, t: f64) -> Option<MapKey> {
-        let updated = self.inputs.remap_every.map(|every| ((t + SAME_TIME) / every).floor() * every);
+        let updated = updated(self.inputs.remap_every, t);
         match (self.patch.sequence(), self.patch.rule(), updated) {
             (Some(sequence), _, updated) => Some(MapKey::Frame(sequence.map_at(updated.unwrap_or(t)))),
             // The force just after the update, if it jumps there.
@@ -569,7 +583,7 @@ impl Contact {
     /// [`State::bristles`]: crate::solver::state::State::bristles
     pub(crate) fn bristle_pairs(&self) -> usize {
         match &self.model {
-            Model::Distributed => self.cells_ever_active().len(),
+            Model::Distributed | Model::Layer(_) => self.cells_ever_active().len(),
             Model::LimitSurface(..) | Model::Ellipsoid(_) => 4,
             Model::Point(model) => 1 + PAIRS_PER_ELEMENT * model.elements().len(),
         }
@@ -602,6 +616,11 @@ impl Contact {
         let forces = (0..timeline.len()).filter_map(|i| self.remap(timeline, i)).map(force);
         loaded_cells(&self.patch.under(forces.fold(0.0, f64::max)))
     }
+}
+
+/// When a map that is made anew every so many seconds was made last at time `t` [s].
+fn updated(every: Option<f64>, t: f64) -> Option<f64> {
+    every.map(|every| ((t + SAME_TIME) / every).floor() * every)
 }
 
 /// Indices of the cells with pressure; of all cells of a map that may be replaced.

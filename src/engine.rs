@@ -164,6 +164,16 @@ pub fn validate(contacts: &[Contact], plan: &Plan) -> Result<(), EngineError> {
     let duration = plan.duration();
     let wrong = |(contact, c): (usize, &Contact)| {
         let frames = || c.patch.sequence().map_or(Ok(()), |sequence| sequence.check_over(duration));
+        if c.layer().is_some()
+            && let Some(time) = plan.stop_when.slip_for
+        {
+            let error = ParameterError::new(
+                "stop_when.slip_for",
+                time,
+                "none: cells of a layer come into contact and leave it",
+            );
+            return Some(EngineError::Parameter { contact, error });
+        }
         c.validate_over(duration).and_then(|()| frames()).err().map(|error| EngineError::Parameter { contact, error })
     };
     pool::run(|| contacts.par_iter().enumerate().find_map_first(wrong)).map_or(Ok(()), Err)

@@ -90,6 +90,34 @@ parameters! {
         "`hertz`: the map follows the normal force every so many seconds; 0.01 if not given. With `frames`: it\n\
          follows them every so many seconds; at the time of each if not given.";
 
+    INDENTER_RADIUS = "patch.indenter.radius", range::SIZE, NONE,
+        "`sphere`, `cylinder`: radius [m].";
+    INDENTER_LENGTH = "patch.indenter.length", range::SIZE, NONE,
+        "`cylinder` only: length along its axis [m].";
+    INDENTER_SIZE = "patch.indenter.size", range::SIZE, NONE,
+        "`box`, `heights`: width and height of its face [m], one number or `[width, height]`.";
+    INDENTER_EVERY = "patch.indenter.every", range::PERIOD, 0.01,
+        "The pressure follows the indenter every so many seconds; 0.01 if not given.";
+    LAYER_SHEAR = "patch.layer.shear_stiffness", Range::new(1.0, 1e18, "N/m^3"), NONE,
+        "Stiffness along the surface per area [N/m^3]: for a layer of thickness h about its shear modulus\n\
+         over h.";
+    LAYER_STIFFNESS = "patch.layer.stiffness", Range::new(1.0, 1e18, "N/m^3"), NONE,
+        "Stiffness into the layer per area [N/m^3], of springs side by side under the indenter: for a layer of\n\
+         thickness h about E (1 - nu)/((1 + nu)(1 - 2 nu)) over h.";
+    LAYER_MODULUS = "patch.layer.modulus", Range::new(1.0, 1e15, "Pa"), NONE,
+        "In place of `stiffness`, under a sphere: effective modulus E/(1 - nu^2) of a half-space [Pa], with\n\
+         Hertz' pressure.";
+
+    SENSOR_NOISE = "sensor.noise", Range::new(0.0, 1e12, "N"), 0.0,
+        "Standard deviation of the noise of every reading [N]; 0 if not given.";
+    SENSOR_DEAD = "sensor.dead", Range::new(0.0, 1.0, ""), 0.0,
+        "Share of the taxels that always read 0, drawn for every contact; 0 if not given.";
+    SENSOR_CROSSTALK = "sensor.crosstalk", Range::new(0.0, 1.0, ""), 0.0,
+        "Share of the force on a taxel that its four neighbours read, a quarter each; at the rim a part is\n\
+         lost; 0 if not given.";
+    SENSOR_DELAY = "sensor.delay", Range::new(0.0, 1e9, "s"), 0.0,
+        "By how much readings are late [s], a multiple of `record_every`; 0 if not given.";
+
     SIGMA0 = "friction.sigma0", Range::new(1e-6, 1e15, "1/m"), 1e6,
         "Bristle stiffness per unit normal force [1/m], 1e-6 to 1e15; 1e6 if not given.",
         "`mu_c / sigma0` is the deflection at which a bristle slides: 1 um for hard contacts (1e6), 0.1 - 1 mm \

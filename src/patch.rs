@@ -12,12 +12,15 @@
 mod compound;
 mod friction_axes;
 mod friction_map;
+mod indenter;
+mod layer;
 mod pressure;
 mod sequence;
 mod shape;
 
 pub use compound::{MAX_PATCHES, Part, Placed};
 pub use friction_axes::FrictionAxes;
+pub use indenter::{Foundation, Heights, Indenter, Press};
 pub use pressure::{A_MIN, Exponent, Hertz, K_MIN};
 pub use sequence::{CLOSEST_FRAMES, Sequence};
 pub use shape::Shape;
@@ -141,6 +144,8 @@ pub struct Patch {
     oblique: Option<[f64; 3]>,
     /// The patches of a compound one.
     compound: Option<Arc<Compound>>,
+    /// The normal force over the largest of the sequence [-]; 1 without one.
+    relative_force: f64,
 }
 
 impl Patch {
@@ -231,6 +236,7 @@ impl Patch {
             axes: None,
             oblique,
             compound,
+            relative_force: 1.0,
         }
     }
 
@@ -287,9 +293,8 @@ impl Patch {
             let found = sequence.cells().iter().product();
             return Err(PatchError::Size { found, expected: grid.len(), nx, ny });
         }
-        let first = sequence.map_at(0.0) as usize;
-        let patch = Self::from_weights(grid, Arc::clone(&sequence.maps()[first]));
-        Ok(Self { sequence: Some(sequence), ..patch })
+        check("patch.size", grid.dx, "that of the grid on which the indenter presses", sequence.is_for(&grid))?;
+        Ok(Self::on_map(grid, sequence.map_at(0.0), sequence))
     }
 
     /// The patch with the map that it has at the normal force `f_n` \[N\]; a force that is negative or not
@@ -310,11 +315,17 @@ impl Patch {
         match (key, &self.sequence) {
             (MapKey::Force(f_n), _) => self.under(f_n),
             (MapKey::Frame(map), Some(sequence)) => {
-                let patch = Self::from_weights(self.grid, Arc::clone(&sequence.maps()[map as usize]));
-                Self { sequence: Some(Arc::clone(sequence)), friction: self.friction.clone(), axes: self.axes, ..patch }
+                let patch = Self::on_map(self.grid, map, Arc::clone(sequence));
+                Self { friction: self.friction.clone(), axes: self.axes, ..patch }
             }
             (MapKey::Frame(_), None) => self.clone(),
         }
+    }
+
+    /// A patch with a map of a sequence.
+    fn on_map(grid: Grid, map: u32, sequence: Arc<Sequence>) -> Self {
+        let patch = Self::from_weights(grid, sequence.map(map as usize));
+        Self { relative_force: sequence.loading(map).force, sequence: Some(sequence), ..patch }
     }
 
     /// The same shares of normal force on cells scaled by `kx`, `ky` > 0; shares the map's memory.
@@ -323,6 +334,8 @@ impl Patch {
     /// Cells without size, as in [`Grid::new`]; two factors for a compound patch, whose cells may be turned.
     pub fn scaled(&self, kx: f64, ky: f64) -> Result<Self, ParameterError> {
         let grid = Grid { dx: self.grid.dx * kx, dy: self.grid.dy * ky, ..self.grid };
+        let fits = self.sequence.as_ref().is_none_or(|sequence| sequence.is_for(&grid));
+        check("patch.size", grid.dx, "that of the grid on which the indenter presses", fits)?;
         if self.compound.is_none() {
             grid.validate()?;
         } else {
@@ -331,7 +344,8 @@ impl Patch {
         let compound = self.compound.as_ref().map(|compound| Arc::new(compound.scaled(kx)));
         let scaled = Self::with_cells_at(grid, compound, None, Arc::clone(&self.weights));
         let (hertz, sequence, friction) = (self.hertz, self.sequence.clone(), self.friction.clone());
-        Ok(Self { hertz, sequence, takes_frames: self.takes_frames, friction, axes: self.axes, ..scaled })
+        let (takes_frames, relative_force) = (self.takes_frames, self.relative_force);
+        Ok(Self { hertz, sequence, takes_frames, friction, axes: self.axes, relative_force, ..scaled })
     }
 
     /// The grid.
@@ -428,6 +442,10 @@ fn sums<const N: usize>(
     let mut four = [[0.0; 4]; N];
     for (iy, row) in weights.chunks_exact(grid.nx).enumerate() {
         for (block, w) in row.chunks(4).enumerate() {
+            // Most of a layer may be without pressure.
+            if w == [0.0; 4] {
+                continue;
+            }
             for (lane, w) in w.iter().enumerate() {
                 let [x, y] = at(4 * block + lane, iy);
                 let part = of(x, y, *w);

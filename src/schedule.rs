@@ -19,7 +19,7 @@ pub use timeline::{Feed, Remap, Span, Timeline};
 
 /// Most break points of a contact's inputs, and most samples of a run: a timeline keeps all of them in
 /// memory.
-pub(crate) const MOST_POINTS: f64 = 1e7;
+pub const MOST_POINTS: f64 = 1e7;
 
 #[cfg(test)]
 mod tests {

@@ -82,7 +82,7 @@ fn one_step_with_friction_maps_is_the_same_on_the_gpu_and_forgotten_factors_are_
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
     let forgetful = edited(|text| {
-        let right = "return own_factors(first_cell(i)) * g;";
+        let right = "return own_factors(first_cell(i), now_at - select(1u, 0u, inside)) * g;";
         assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
         text.replace(right, "return g;")
     });

@@ -66,10 +66,10 @@ struct Cells {
     w: Real,
 }
 
-// The cell of a map; one without pressure beyond the last.
-fn cell_of(own: u32) -> MapCell {
+// The cell of the map of interval `map`; one without pressure beyond the last.
+fn cell_of(own: u32, map: u32) -> MapCell {
     let c = &contacts[contact];
-    let now = &intervals[now_at];
+    let now = &intervals[map];
     if (own >= c.cell_count) {
         return MapCell(0.0, 0.0, 0.0, 1.0);
     }
@@ -86,7 +86,8 @@ fn cell_of(own: u32) -> MapCell {
 // read in every pass: few contacts have them, and they would take registers.
 fn own_limit(i: u32, g: Real) -> Real {
     if (mapped) {
-        return own_factors(first_cell(i)) * g;
+        // Before an interval is entered a pending stage is written back under the factors before it.
+        return own_factors(first_cell(i), now_at - select(1u, 0u, inside)) * g;
     }
     return g;
 }
@@ -170,6 +171,13 @@ fn follow_map(makes: bool) {
             arm2 = now.map_arm2;
             // @unroll TURNS
             for (var i = 0u; i < turns; i++) { load_map(i); }
+            // Not where a dispatch goes on within an interval.
+            if (is_layer() && remapped) {
+                remapped = false;
+                let mu_s = inputs(0.0).mu_s;
+                // @unroll TURNS
+                for (var i = 0u; i < turns; i++) { limit_cell(i, mu_s); }
+            }
         }
         return;
     }
@@ -184,6 +192,23 @@ fn follow_map(makes: bool) {
     // @unroll TURNS
     for (var i = 0u; i < turns; i++) { set_weight(i, own_cells(i).w / s[0]); }
     arm2 = s[1] / s[0];
+}
+
+// Whether the cells are those of an elastic layer, whose pressure is in the factors of friction.
+fn is_layer() -> bool {
+    return mapped && (intervals[now_at].flags & FLAG_LAYER) != 0u;
+}
+
+// Takes the state of a turn back to its limit where the factor is 1 and the limit mu.
+fn limit_cell(i: u32, mu: f32) {
+    let here = place(i);
+    let zx = cell_zx[here];
+    let zy = cell_zy[here];
+    let length = sqrt(zx * zx + zy * zy);
+    let most = own_limit(i, Real(mu));
+    let back = select(Real(1.0), most / max(length, Real(TINY)), most < length);
+    cell_zx[here] = back * zx;
+    cell_zy[here] = back * zy;
 }
 
 fn change_weight(i: u32, a: f32, e: f32) {

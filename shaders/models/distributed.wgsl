@@ -14,9 +14,10 @@ fn reference_point() -> vec2f {
     return vec2f(0.0);
 }
 
-// Whether a pending stage must be committed before the map changes.
+// Whether a pending stage must be committed before the map changes: that of a layer has been solved under the
+// friction of the map before.
 fn commits_before_remap() -> bool {
-    return false;
+    return is_layer();
 }
 
 // Size of a change of the twist u up to which the derivative of the force holds: a grid has no limit.

@@ -192,6 +192,10 @@ impl Input {
             let accepted = "the normal forces of the patches, of which it is the sum";
             return Err(ParameterError::new(self.field(), value, accepted));
         }
+        if self == Self::NormalForce && contact.layer().is_some() {
+            let accepted = "no force: an elastic layer has that of its frames";
+            return Err(ParameterError::new(self.field(), value, accepted));
+        }
         let is_of_body = match self {
             Self::NormalForce | Self::MuC | Self::MuS => true,
             Self::SurfaceVx | Self::SurfaceVy | Self::SurfaceW => contact.inputs.surface.is_some(),

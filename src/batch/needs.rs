@@ -1,7 +1,7 @@
 //! The memory that batches and snapshots take, counted before it is taken.
 
 use super::{Clock, State, snapshot::Drives};
-use crate::contact::{Contact, Model, ModelKind, PatchInputs};
+use crate::contact::{Contact, ModelKind, PatchInputs};
 use crate::memory::{FEWER_CONTACTS, MemoryError, check};
 use crate::schedule::slot;
 
@@ -54,14 +54,18 @@ fn of_parts(contact: &Contact) -> u64 {
 
 /// Memory [byte] of the bristles of a grid.
 fn bristles(contact: &Contact) -> u64 {
-    if !matches!(contact.model, Model::Distributed) {
+    if !contact.model.is_grid() {
         return 0;
     }
     let patch = &contact.patch;
     let all = patch.changes() || patch.takes_frames();
     let cells = if all { patch.grid().len() } else { patch.count_cells() } as u64;
-    let runs =
-        if contact.drives_parts() { cells / 4 * PART_RUN + contact.inputs.patches.len() as u64 * PART } else { 0 };
+    let runs = match contact.drives_parts() {
+        true => cells / 4 * PART_RUN + contact.inputs.patches.len() as u64 * PART,
+        // Each group has a factor of its own.
+        false if contact.layer().is_some() => cells / 4 * PART_RUN,
+        false => 0,
+    };
     runs + cells * if cells <= MOST_IN_LANE { LANE_CELL } else { CELL }
 }
 

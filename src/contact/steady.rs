@@ -19,9 +19,10 @@ impl Contact {
     pub fn first_bristles(&self, active: &[usize]) -> Option<Cow<'_, [[f64; 2]]>> {
         match &self.initial.bristles {
             Bristles::Unloaded => None,
+            Bristles::States(states) if self.layer().is_some() => Some(Cow::Owned(self.limited(states, active))),
             Bristles::States(states) => Some(Cow::Borrowed(states)),
             Bristles::Steady => Some(Cow::Owned(match &self.model {
-                Model::Distributed => self.steady_grid(active),
+                Model::Distributed | Model::Layer(_) => self.steady_grid(active),
                 Model::Ellipsoid(_) => self.steady_reduced(None),
                 Model::LimitSurface(table, _) => self.steady_reduced(Some(table)),
                 Model::Point(model) => self.steady_point(model),

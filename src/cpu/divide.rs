@@ -32,7 +32,7 @@ impl Shared {
     fn of(contact: &Contact) -> Self {
         let law = contact.friction.law;
         let (ellipsoid, consistent) = match &contact.model {
-            Model::Distributed | Model::Point(_) => (false, false),
+            Model::Distributed | Model::Layer(_) | Model::Point(_) => (false, false),
             Model::LimitSurface(_, form) => (false, form.is_elastic(law)),
             Model::Ellipsoid(form) => (true, form.is_elastic(law)),
         };
@@ -44,9 +44,9 @@ impl Shared {
 }
 
 /// Whether a contact has too few bristles to fill the lanes by itself, and is stepped in one lane. One whose
-/// patches have inputs of their own is alone in its solver.
+/// patches have inputs of their own, or one of an elastic layer, is alone in its solver.
 pub fn has_few_bristles(contact: &Contact) -> bool {
-    !contact.model.is_grid() || cells(contact) <= FEW_CELLS && !contact.drives_parts()
+    !contact.model.is_grid() || cells(contact) <= FEW_CELLS && !contact.drives_parts() && contact.layer().is_none()
 }
 
 /// Whether two contacts may be in one solver of so many `lanes`, one after the other or side by side. A

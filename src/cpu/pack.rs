@@ -187,7 +187,8 @@ impl<S: LaneSolver> One<'_, S> {
             return None;
         }
         let [slip, near_limit] = [shares.slip, shares.near_limit].map(share);
-        Some(Sample { pose, twist, wrench, normal_force: v[slot::F_N], slip, near_limit })
+        let sample = Sample { pose, twist, wrench, normal_force: v[slot::F_N], slip, near_limit };
+        Some(self.contact.on_layer(self.solver.mapped(self.l), sample))
     }
 
     /// The inputs at the end of the last interval.

@@ -33,6 +33,11 @@ pub fn sensitivities<C: Real>(
             let error = ParameterError::new("sensitivities", "inputs.patches are given", accepted);
             return Err(EngineError::Parameter { contact: k, error });
         }
+        if contact.layer().is_some() {
+            let accepted = "contacts without: the map of a layer takes bristles back to their limits, all at once";
+            let error = ParameterError::new("sensitivities", "an elastic layer", accepted);
+            return Err(EngineError::Parameter { contact: k, error });
+        }
         let timeline = timeline(contact);
         let seed = |with| resolve(contact, &timeline, with);
         let seeds: Result<Vec<Seed>, _> = with.iter().map(seed).collect();
@@ -80,7 +85,7 @@ fn part<C: Real>(contact: &Contact, plan: &Plan, seeds: &[Seed]) -> Part {
         Model::Point(model) => {
             rollout(Points::<Dual>::new(model, &contact.friction), contact, plan, &timeline, seeds, write)
         }
-        Model::Distributed => {
+        Model::Distributed | Model::Layer(_) => {
             let cells = TangentGrid::<C>::new(contact, seeds.len());
             rollout(Solver::new(cells, tolerance), contact, plan, &timeline, seeds, write)
         }

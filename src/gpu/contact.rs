@@ -5,7 +5,7 @@ use super::layout::{self, State, kind};
 use super::patch_state::PatchState;
 use super::shader::{Reduced, Variant};
 use super::shape::{KernelShape, Layout, MOST_TURNS};
-use crate::contact::{Contact, Form, Model, ModelKind, Origin, TIME_SLACK};
+use crate::contact::{Contact, Form, Model, ModelKind, Origin, ShownOnLayer, TIME_SLACK};
 use crate::engine::{Stepping, StopWhen};
 use crate::error::EngineError;
 use crate::patch::{Exponent, FrictionAxes, Part};
@@ -30,6 +30,8 @@ pub(super) struct BatchContact {
     pub(super) parts: Vec<(u32, f32)>,
     /// Elements of a point contact.
     elements: usize,
+    /// Of an elastic layer.
+    pub(super) layer: Option<ShownOnLayer>,
 }
 
 impl BatchContact {
@@ -41,14 +43,15 @@ impl BatchContact {
             parts.extend(contact.patch.parts().iter().map(|part| (end(part), part.share() as f32)));
         }
         let (kind, moving) = (contact.model.kind(), contact.inputs.surface.is_some());
-        Self { index, timeline, active, kind, moving, parts, elements }
+        let layer = contact.shown_on_layer();
+        Self { index, timeline, active, kind, moving, parts, elements, layer }
     }
 
     /// Number of pairs of numbers in the state of the bristles. A reduced bristle has three numbers, their
     /// low parts, and the residual of its map.
     pub(super) fn bristle_pairs(&self) -> usize {
         match self.kind {
-            ModelKind::Grid => self.active.len(),
+            ModelKind::Grid | ModelKind::Layer => self.active.len(),
             ModelKind::Reduced => 4,
             ModelKind::Point(_) => 1 + PAIRS_PER_ELEMENT * self.elements,
         }
@@ -66,7 +69,7 @@ impl BatchContact {
         layout: Option<Layout>,
     ) -> Result<Variant, EngineError> {
         let (shape, reduced) = match &contact.model {
-            Model::Distributed => {
+            Model::Distributed | Model::Layer(_) => {
                 let cells = self.active.len();
                 let asked = layout.and_then(|layout| layout.shape(cells, adapter));
                 (asked.unwrap_or_else(|| KernelShape::of(cells, adapter)), None)
@@ -91,7 +94,7 @@ impl BatchContact {
             gaussian: friction.gamma == 2.0,
             adaptive: stepping.tolerance.is_some(),
             moving: contact.inputs.surface.is_some(),
-            mapped: contact.patch.friction_map().is_some(),
+            mapped: contact.patch.friction_map().is_some() || contact.layer().is_some(),
             has_axes: contact.patch.friction_axes().is_some(),
             drives_parts: contact.drives_parts(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),

@@ -332,7 +332,7 @@ impl Group {
     /// Writes the cells of the map that the patch of contact `i` now has, if it has a grid of bristles.
     pub(super) fn write_map(&self, i: usize, of: &Contact) {
         if self.kernel.variant.is_grid() {
-            let cells: Vec<layout::MapCell> = cells_of(&self.contacts[i], of, of.patch.weights()).collect();
+            let cells: Vec<layout::MapCell> = cells_of(&self.contacts[i], of, &of.patch).collect();
             let at = (self.inputs.first_cells[i] as usize * size_of::<layout::MapCell>()) as u64;
             self.core.device.queue.write_buffer(&self.buffers.cells, at, bytemuck::cast_slice(&cells));
         }
@@ -505,7 +505,7 @@ pub(super) fn status_of(s: &State) -> Status {
 /// Bristles as [`crate::Bristles::States`] has them.
 pub(super) fn shown_bristles(own: &[[f32; 2]], kind: ModelKind) -> Vec<[f64; 2]> {
     match kind {
-        ModelKind::Grid => own.iter().map(|z| z.map(f64::from)).collect(),
+        ModelKind::Grid | ModelKind::Layer => own.iter().map(|z| z.map(f64::from)).collect(),
         ModelKind::Reduced => vec![own[0].map(f64::from), [f64::from(own[1][0]), 0.0]],
         ModelKind::Point(_) => {
             let elements = own[1..].chunks_exact(PAIRS_PER_ELEMENT);

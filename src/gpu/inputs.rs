@@ -71,7 +71,8 @@ impl Start {
 #[derive(Default)]
 struct SharedCells {
     /// Where the cells of a map, or of the maps of a sequence, start: by the address of that and of the
-    /// friction map, the number of its cells, its grid, and whether patches have inputs of their own.
+    /// friction map, the number of its cells, its grid, and whether patches have inputs of their own or
+    /// it is an elastic layer.
     first: HashMap<[usize; 6], u32>,
     cells: Vec<layout::MapCell>,
 }
@@ -88,26 +89,36 @@ impl SharedCells {
         let first = if patch.takes_frames() || patch.rule().is_some() {
             next
         } else {
-            let of_parts = usize::from(of.drives_parts());
+            let of_parts = usize::from(of.drives_parts()) + 2 * usize::from(of.layer().is_some());
             let key = [map, patch.friction_address(), contact.active.len(), grid.nx, grid.ny, of_parts];
             *self.first.entry(key).or_insert(next)
         };
         if first == next {
-            let maps = sequence.map_or(std::slice::from_ref(patch.map()), |sequence| sequence.maps());
-            maps.iter().for_each(|map| self.cells.extend(cells_of(contact, of, map)));
+            match sequence {
+                None => self.cells.extend(cells_of(contact, of, patch)),
+                Some(sequence) => {
+                    let maps = 0..sequence.map_count() as u32;
+                    maps.for_each(|map| self.cells.extend(cells_of(contact, of, &patch.at(MapKey::Frame(map)))));
+                }
+            }
         }
         first
     }
 }
 
-/// The cells of a contact with a grid, which has the shares `weights` of the normal force on the grid of
-/// its patch; where patches have inputs of their own, the shares of that of each patch.
-pub(super) fn cells_of(contact: &BatchContact, of: &Contact, weights: &[f64]) -> impl Iterator<Item = layout::MapCell> {
-    let (patch, of_parts) = (&of.patch, of.drives_parts());
+/// The cells of a contact with a grid that has the map of `patch`: their shares of the normal force; where
+/// patches have inputs of their own, those of that of each patch, and of an elastic layer those of its
+/// reference force.
+pub(super) fn cells_of(contact: &BatchContact, of: &Contact, patch: &Patch) -> impl Iterator<Item = layout::MapCell> {
+    let (of_parts, is_layer, count) = (of.drives_parts(), of.layer().is_some(), contact.active.len());
     contact.active.iter().map(move |&i| {
         let [x, y] = patch.place_in_cells(i);
-        let w = if of_parts { patch.weight_in_part(i) } else { weights[i] };
-        layout::MapCell { x: x as f32, y: y as f32, w: w as f32, f: patch.friction_factor(i) as f32 }
+        let (w, f) = match (is_layer, of_parts) {
+            (true, _) => (patch.layer_share(i, count), patch.layer_factor(i, count)),
+            (_, true) => (patch.weight_in_part(i), patch.friction_factor(i)),
+            _ => (patch.weights()[i], patch.friction_factor(i)),
+        };
+        layout::MapCell { x: x as f32, y: y as f32, w: w as f32, f: f as f32 }
     })
 }
 
@@ -272,6 +283,7 @@ impl Inputs {
         for (i, Part { from, mut before, intervals }) in parts.into_iter().enumerate() {
             let cells = contacts[i].active.len();
             let first = self.map_first(i, cells, &before, &mut tables);
+            let layer = if contacts[i].layer.is_some() { flag::LAYER } else { 0 };
             upload.push_map(&before, first);
             let place = &mut self.places[i];
             place.next = from + intervals.len();
@@ -292,7 +304,7 @@ impl Inputs {
                 let transfer = map.transfer_from(&before, &of[contacts[i].index]);
                 let first = self.map_first(i, cells, &map, &mut tables);
                 let term_first = upload.push_terms(&interval, &contacts[i]);
-                upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, 0));
+                upload.intervals.push(device_interval(&interval, &map, transfer, first, term_first, layer));
                 before = map;
             }
         }

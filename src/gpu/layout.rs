@@ -127,6 +127,8 @@ pub mod flag {
     pub const REMAP: u32 = 4;
     /// It is entered at its end: no time passes.
     pub const AT_END: u32 = 8;
+    /// The map is that of an elastic layer.
+    pub const LAYER: u32 = 16;
 }
 
 /// Values of [`Contact::kind`].

@@ -36,6 +36,8 @@ pub(super) struct Live {
     /// Which staging buffer the last samples were copied to, and by which submission.
     pub(super) staging: usize,
     pub(super) copied: Option<wgpu::SubmissionIndex>,
+    /// The maps that the contacts had in them, where some are on elastic layers.
+    maps: Vec<Option<MapKey>>,
     /// Whether those samples have been asked for and not been read: then what comes next goes to the other
     /// buffer.
     is_requested: bool,
@@ -83,6 +85,7 @@ impl Live {
             is_read: false,
             staging: 0,
             copied: None,
+            maps: Vec::new(),
             is_requested: false,
             requested: Vec::new(),
         };
@@ -189,7 +192,16 @@ impl Live {
         if let (true, (staging, Some(copied))) = (self.is_requested, before) {
             self.keep_requested(staging, &copied).await?;
         }
+        self.note_maps();
         Ok(())
+    }
+
+    /// Notes the maps of the samples that the device makes now.
+    fn note_maps(&mut self) {
+        self.maps.clear();
+        if self.group.contacts.iter().any(|contact| contact.layer.is_some()) {
+            self.maps.extend(self.group.inputs.patch_states.iter().map(|map| map.key));
+        }
     }
 
     /// Lets the device record what is not recorded.
@@ -219,7 +231,12 @@ impl Live {
     ) -> Result<(), EngineError> {
         let records = self.group.read_records(staging, copied).await?;
         for (i, (record, state)) in records.iter().step_by(self.group.frames()).zip(&self.states).enumerate() {
-            to(i, if state.status == 0 { sample_of(record) } else { Sample::NONE });
+            let map = self.maps.get(i).copied().flatten();
+            let shown = |sample| match &self.group.contacts[i].layer {
+                Some(layer) => layer.show(map, sample),
+                None => sample,
+            };
+            to(i, if state.status == 0 { shown(sample_of(record)) } else { Sample::NONE });
         }
         Ok(())
     }
@@ -354,6 +371,7 @@ impl Live {
             self.copied = Some(copied);
             (window, upload) = (next, prepared);
         }
+        self.note_maps();
         self.leave_timelines(of, last as u32, false);
         if let Some((window, copied)) = finished {
             self.write_window(&window, self.staging, &copied, out).await?;
@@ -384,7 +402,11 @@ impl Live {
         let records = self.group.read_records(staging, copied).await?;
         for (contact, records) in self.group.contacts.iter().zip(records.chunks(self.group.frames())) {
             for (frame, record) in (window.start + 1..=window.end).zip(records) {
-                out.write(contact.index, frame, &sample_of(record));
+                let mut sample = sample_of(record);
+                if let Some(layer) = &contact.layer {
+                    sample = layer.show_at(out.time[frame], sample);
+                }
+                out.write(contact.index, frame, &sample);
             }
         }
         Ok(())

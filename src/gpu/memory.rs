@@ -50,7 +50,7 @@ impl Memory {
             ..Self::default()
         };
         if let Some(sequence) = of.patch.sequence().filter(|_| of.model.is_grid()) {
-            let bytes = pairs * (sequence.maps().len() * size_of::<layout::MapCell>()) as u64;
+            let bytes = pairs * (sequence.map_count() * size_of::<layout::MapCell>()) as u64;
             memory.frames = if seen.insert(Arc::as_ptr(sequence).addr()) { bytes } else { 0 };
         }
         if let Model::LimitSurface(table, _) = &of.model {
@@ -90,7 +90,10 @@ impl Memory {
             return Ok(());
         }
         let (what, remedy) = if requested == self.frames {
-            ("bytes of pressure frames", "take fewer frames (`patch.frames`) or fewer `patch.cells`")
+            (
+                "bytes of pressure frames",
+                "take fewer frames (`patch.frames`, or a longer `patch.indenter.every`) or fewer `patch.cells`",
+            )
         } else if requested == self.tables + self.new_tables {
             (
                 "bytes of limit surfaces between two samples",

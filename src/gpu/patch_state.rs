@@ -31,7 +31,7 @@ impl PatchState {
     pub fn first(contact: &Contact) -> Self {
         let table = match &contact.model {
             Model::LimitSurface(table, _) => Some(Arc::clone(table)),
-            Model::Distributed | Model::Ellipsoid(_) | Model::Point(_) => None,
+            Model::Distributed | Model::Layer(_) | Model::Ellipsoid(_) | Model::Point(_) => None,
         };
         let first = contact.first_patch();
         let patch = &*first.isotropic();
@@ -84,7 +84,7 @@ impl PatchState {
     pub fn transfer_from(&self, before: &Self, contact: &Contact) -> RemapTransfer {
         let of = |map: &Self| [map.radius, map.arm2];
         let consistent = match contact.model {
-            Model::Distributed | Model::Point(_) => false,
+            Model::Distributed | Model::Layer(_) | Model::Point(_) => false,
             Model::LimitSurface(_, form) | Model::Ellipsoid(form) => form.is_elastic(contact.friction.law),
         };
         RemapTransfer::new(consistent, of(before), of(self))

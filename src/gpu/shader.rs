@@ -372,6 +372,7 @@ fn prelude(shape: KernelShape, law: Law) -> String {
         ("FLAG_RECORD", flag::RECORD),
         ("FLAG_REMAP", flag::REMAP),
         ("FLAG_AT_END", flag::AT_END),
+        ("FLAG_LAYER", flag::LAYER),
         ("FAILED_TWIST", Reason::Twist as u32),
         ("FAILED_WRENCH", Reason::Wrench as u32),
         ("FAILED_STEPS", Reason::Steps as u32),

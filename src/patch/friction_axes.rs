@@ -145,6 +145,13 @@ impl Patch {
         self.axes.map_or(w, |axes| axes.wrench(w))
     }
 
+    /// The deflection of a bristle of this patch, of that of the isotropic one: the inverse of (20d).
+    pub(crate) fn deflection(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        let Some([xx, xy, yy]) = self.axes.map(|axes| axes.matrix()) else { return [x, y] };
+        let det = xx * yy - xy * xy;
+        [(yy * x - xy * y) / det, (xx * y - xy * x) / det]
+    }
+
     /// The derivative of the wrench over the twist of this patch, at that of the isotropic one.
     pub(crate) fn patch_gain(&self, gain: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         let of = |row: [f64; 3]| self.patch_wrench(Wrench::from(row)).to_array();

@@ -77,8 +77,8 @@ pub trait Bristles<R: Real> {
     /// `L^2` [m^2] on the map of `patch`, which weighs angular against linear velocity; with axes of friction
     /// that of the isotropic patch.
     fn arm2(&self, patch: &Patch) -> f64;
-    /// Takes over a new map of a lane; `mu_c` [-] is the Coulomb coefficient at that time.
-    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64);
+    /// Takes over a new map of a lane; `mu` [-] are the Coulomb and the static coefficient at that time.
+    fn remap(&mut self, lane: usize, patch: &Patch, mu: [f64; 2]);
     /// Whether a pending stage must be committed before the map changes, because it depends on the map.
     fn commits_before_remap(&self) -> bool;
 

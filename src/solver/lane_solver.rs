@@ -54,6 +54,11 @@ pub trait LaneSolver {
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
         let _ = (l, contact, mu_c);
     }
+    /// What the present map was made for; none for the first one.
+    fn mapped(&self, l: usize) -> Option<MapKey> {
+        let _ = l;
+        None
+    }
     /// Takes over the inputs of several patches for what is asked of the present state; no stage is pending.
     fn take_parts(&mut self, l: usize, contact: &Contact, of_parts: &[[f64; slot::OF_PART]]) {
         let _ = (l, contact, of_parts);

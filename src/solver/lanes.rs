@@ -237,8 +237,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
 
     /// Gives a lane another pressure map; the bristles are kept, and no stage is pending that must be
     /// written back on the map before.
-    fn follow_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu_c: f64) {
-        self.bristles.remap(l, patch, mu_c);
+    fn follow_map(&mut self, l: usize, contact: &Contact, patch: &Patch, mu: [f64; 2]) {
+        self.bristles.remap(l, patch, mu);
         self.set_arm(l, &contact.body, self.bristles.arm2(patch));
     }
 }
@@ -416,9 +416,9 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         }
         if let Some(key) = state.mapped.filter(|key| self.contacts.mapped[l] != Some(*key)) {
             self.contacts.mapped[l] = Some(key);
-            self.follow_map(l, contact, &contact.patch.at(key), contact.friction.mu_c);
+            self.follow_map(l, contact, &contact.patch.at(key), [contact.friction.mu_c; 2]);
         } else if contact.patch.takes_frames() {
-            self.follow_map(l, contact, &contact.patch, contact.friction.mu_c);
+            self.follow_map(l, contact, &contact.patch, [contact.friction.mu_c; 2]);
         }
         (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) =
             (state.steps, state.passes, state.unconverged);
@@ -430,11 +430,16 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         if self.contacts.mapped[l].replace(key) == Some(key) {
             return;
         }
-        self.follow_map(l, contact, &contact.patch.at(key), interval.inputs(0.0)[slot::MU_C]);
+        let now = interval.inputs(0.0);
+        self.follow_map(l, contact, &contact.patch.at(key), [now[slot::MU_C], now[slot::MU_S]]);
     }
 
     fn set_map(&mut self, l: usize, contact: &Contact, mu_c: f64) {
-        self.follow_map(l, contact, &contact.patch, mu_c);
+        self.follow_map(l, contact, &contact.patch, [mu_c; 2]);
+    }
+
+    fn mapped(&self, l: usize) -> Option<MapKey> {
+        self.contacts.mapped[l]
     }
 
     fn must_flush_before(&self, l: usize, key: Option<MapKey>) -> bool {

@@ -19,6 +19,8 @@ pub struct Shear {
     pub nearness: f64,
     /// Whether it slips faster than [`SLIP_SPEED`].
     pub slips: bool,
+    /// How far the bristle is bent, in the axes of the patch, where the body has moved \[m\].
+    pub deflection: [f64; 2],
 }
 
 /// Friction of one of several patches.
@@ -69,29 +71,39 @@ pub fn shear<'a>(
 ) -> impl Iterator<Item = (usize, Shear)> + 'a {
     let k = Consts::<f64>::new(&contact.friction);
     let sigma1 = contact.friction.effective_for_law().sigma1;
+    let sigma0 = contact.friction.sigma0;
     let Moment { time, pose, twist, f_n, of_parts } = moment;
     // In a hand that moves, recorded twists are relative to it.
     let surface = if contact.is_carried() { Twist::default() } else { contact.surface_at(time) };
     let u = contact.slip_twist(pose, 0.0, twist, surface);
     let [mu_c, mu_s] = contact.coefficients_at(time);
     let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
+    let layer = contact.layer().map(|layer| (layer.reference(), contact.cells_ever_active().len()));
     let surfaces: Vec<Twist> = of_parts.iter().map(|part| contact.surface_of_part(pose, part.surface)).collect();
     cells.map(move |(i, [zx, zy])| {
         let (mut u, mut normal_force) = (u, f_n * patch.weights()[i]);
+        let mut factor = patch.friction_factor(i);
+        if let Some((reference, cells)) = layer {
+            (normal_force, factor) = (reference * patch.layer_share(i, cells), patch.layer_factor(i, cells));
+        }
         if !of_parts.is_empty() {
             let k = patch.part_with(i);
             u = u - surfaces[k];
             normal_force = of_parts[k].normal_force * patch.weight_in_part(i);
         }
+        if layer.is_some() && normal_force == 0.0 {
+            return (i, Shear::default());
+        }
         let Twist { vx, vy, .. } = patch.bristle_twist(u.at(patch.place(i)));
         let m = motion(&k, vx, vy);
-        let g = patch.friction_factor(i) * mu_d.mul_add(m.bell, mu_c);
+        let g = factor * mu_d.mul_add(m.bell, mu_c);
         let decay = with_law!(k.law, L => decay::<f64, L>(&k, g, &m, zx, zy));
         let along = |zeta: f64, v: f64| -normal_force * (zeta + sigma1 * (v - decay * zeta) + k.sigma2 * v);
         let force = patch.patch_wrench(Wrench::new(along(zx, vx), along(zy, vy), 0.0));
         let length = zx.hypot(zy);
         let slips = SLIP_SPEED < decay * length;
-        (i, Shear { force: [force.fx, force.fy], nearness: length / g, slips })
+        let deflection = patch.deflection([zx / sigma0, zy / sigma0]);
+        (i, Shear { force: [force.fx, force.fy], nearness: length / g, slips, deflection })
     })
 }
 
@@ -105,7 +117,7 @@ pub fn of_parts(
     let mut sums = vec![OfPart::default(); patch.parts().len()];
     let (f_n, own) = (moment.f_n, moment.of_parts.clone());
     let mut k = 0;
-    for (i, Shear { force: [fx, fy], nearness, slips }) in shear(contact, patch, moment, cells) {
+    for (i, Shear { force: [fx, fy], nearness, slips, .. }) in shear(contact, patch, moment, cells) {
         while i >= patch.parts()[k].cells().end {
             k += 1;
         }

@@ -66,6 +66,10 @@ impl Problem<'_> {
     /// An input or a compared quantity that it does not have.
     pub fn check(&self) -> Result<(), ParameterError> {
         let mut contact = self.scenario.first().contact.clone();
+        if contact.layer().is_some() {
+            let accepted = "none: the pressure on an elastic layer cannot be fitted through";
+            return Err(ParameterError::new("patch.layer", "given", accepted));
+        }
         if !contact.inputs.patches.is_empty() {
             let accepted = "none: patches with normal forces or surfaces of their own cannot be fitted";
             return Err(ParameterError::new("patches", "`normal_force` or `surface`", accepted));

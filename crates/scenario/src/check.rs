@@ -1,6 +1,7 @@
 //! Checks of a scenario as a whole, before anything is drawn: keys that exclude or need each other,
 //! and the ends of every distribution.
 
+use super::indenter;
 use super::number::Number;
 use super::several::PlacedSpec;
 use super::shapes::{Inertia, OneOrTwo, ShapeName};
@@ -27,6 +28,7 @@ pub(super) fn spec(spec: &Spec) -> Check {
         return Err(missing("stop_when", "one or several of `displacement`, `rotation`, `slip_for`"));
     }
     contact(spec)?;
+    indenter::check(spec)?;
     point(spec)?;
     kind(spec)?;
     body(&spec.body, spec.contact.model)?;
@@ -35,9 +37,13 @@ pub(super) fn spec(spec: &Spec) -> Check {
     ranges(spec)
 }
 
-/// Refuses signals with times of another clock than the run's, whose duration has been checked.
+/// Refuses signals with times of another clock than the run's, whose duration has been checked, and a sensor
+/// whose readings are late by a part of a sample.
 pub(super) fn times(spec: &Spec) -> Check {
+    spec.sensor.map_or(Ok(()), |sensor| sensor.check(spec.record_every))?;
     spec.inputs.signals().try_for_each(|(name, signal)| signal.check_times(name, spec.duration))?;
+    let mut of_indenter = spec.patch.indenter.iter().flat_map(indenter::IndenterSpec::signals);
+    of_indenter.try_for_each(|(name, signal)| signal.check_times(name, spec.duration))?;
     let patches = spec.patches.iter().flatten().enumerate();
     patches
         .flat_map(|(k, placed)| placed.signals(k))
@@ -260,10 +266,12 @@ fn inputs(Spec { inputs, body, patch, patches, contact, friction, .. }: &Spec) -
                 "either `tilt`, or `normal_force` and `gravity`: the tilt gives both",
             ));
         }
+    } else if patch.indenter.as_ref().is_some_and(|by| by.depth.is_some()) {
+        // The depth gives the force.
     } else if inputs.normal_force.is_none() && !has_forces_of_patches(patches) {
         return Err(missing(
             "inputs.normal_force",
-            "the normal force of one pad [N], a number or a signal; or `patch.unit`",
+            "the normal force of one pad [N], a number or a signal; or `patch.unit`, or the depth of an indenter",
         ));
     }
     Ok(())
@@ -289,6 +297,17 @@ fn ranges(spec: &Spec) -> Check {
         (HERTZ_EXPONENT, &patch.exponent),
         (HERTZ_EXPONENT_PER_NEWTON, &patch.exponent_per_newton),
     ];
+    let by = patch.indenter.as_ref();
+    let of_layer = [
+        (INDENTER_RADIUS, by.and_then(|by| by.radius.as_ref())),
+        (INDENTER_LENGTH, by.and_then(|by| by.length.as_ref())),
+        (LAYER_STIFFNESS, patch.layer.as_ref().and_then(|layer| layer.stiffness.as_ref())),
+        (LAYER_MODULUS, patch.layer.as_ref().and_then(|layer| layer.modulus.as_ref())),
+        (LAYER_SHEAR, patch.layer.as_ref().map(|layer| &layer.shear_stiffness)),
+    ];
+    for (parameter, number) in of_layer {
+        number.map_or(Ok(()), |n| ends(parameter.name, n, parameter.range))?;
+    }
     for (parameter, number) in optional {
         number.as_ref().map_or(Ok(()), |n| ends(parameter.name, n, parameter.range))?;
     }

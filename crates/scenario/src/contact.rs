@@ -11,14 +11,18 @@ use super::spec::{
 };
 use super::tables::{self, Tables};
 use bristle::body::{Body, Frame, FreeBody};
-use bristle::contact::{Bristles, Contact, Initial, Inputs, Model, PatchInputs};
-use bristle::error::ParameterError;
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Layer, Model, PatchInputs};
+use bristle::error::{ParameterError, check};
 use bristle::friction::Friction;
 use bristle::moving_surface::MovingSurface;
-use bristle::parameter::{self, TILT_ANGLE, TILT_DIRECTION, TILT_GRAVITY};
+use bristle::parameter::{self, LAYER_SHEAR, SIGMA0, SIGMA1, TILT_ANGLE, TILT_DIRECTION, TILT_GRAVITY};
 use bristle::planar::{Pose, Twist};
 use bristle::point::{PointElement, PointModel};
 use bristle::schedule::Signal;
+
+/// Time in which the damper of an elastic layer settles it, if no `sigma1` is given [s]: that of a rubber
+/// that loses a tenth at 10 Hz.
+const LAYER_RELAXATION: f64 = 1e-3;
 
 /// Draws a contact. Without `surface` no limit surface is made and the model of a patch is `Distributed`,
 /// which is enough to check the contact and to know its parameters.
@@ -32,10 +36,11 @@ pub(super) fn contact(
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     inputs.patches = of_patches(spec, d)?;
-    let mut friction = friction(&spec.friction, &inputs, d);
-    let DrawnPatch { patch, update, force, friction: mean } = match several {
-        Some(several) => several.draw(patches, Some(&body), &inputs.patches, d)?,
-        None => patches.draw(inputs.normal_force.value(0.0), d)?,
+    let mut friction = friction(&spec.friction, &inputs, spec.patch.layer.is_some(), d);
+    let DrawnPatch { patch, update, force, friction: mean, layer } = match (several, patches.indented()) {
+        (Some(several), _) => several.draw(patches, Some(&body), &inputs.patches, d)?,
+        (None, Some((indented, axes))) => indented.draw(spec, (&body, &inputs), axes, d)?,
+        (None, None) => patches.draw(inputs.normal_force.value(0.0), d)?,
     };
     // A reduced bristle has the mean of the friction map in its coefficients.
     (friction.mu_c, friction.mu_s) = (mean * friction.mu_c, mean * friction.mu_s);
@@ -48,10 +53,22 @@ pub(super) fn contact(
     }
     tables::check(&spec.contact, &patch)?;
     let is_point = spec.contact.model == ModelName::Point;
-    let model = match &spec.contact.point {
-        point if is_point => point_model(point.as_ref(), d).into(),
-        _ if surface => tables.model(&spec.contact, &patch)?,
-        _ => Model::Distributed,
+    let model = match (&spec.contact.point, layer) {
+        (_, Some((shear, pascal))) => {
+            let layer = Layer::of(&patch, pascal)?;
+            friction.sigma0 = layer.sigma0(&patch, shear);
+            let accepted = format!("one that makes `sigma0` {}, not {} 1/m", SIGMA0.range, friction.sigma0);
+            check(LAYER_SHEAR.name, shear, accepted, SIGMA0.range.contains(friction.sigma0))?;
+            if friction.sigma1.is_nan() {
+                friction.sigma1 = (LAYER_RELAXATION * friction.sigma0).min(SIGMA1.range.most);
+                d.again(SIGMA1.name, friction.sigma1);
+            }
+            d.record(SIGMA0.name, friction.sigma0);
+            Model::Layer(layer)
+        }
+        (point, None) if is_point => point_model(point.as_ref(), d).into(),
+        (_, None) if surface => tables.model(&spec.contact, &patch)?,
+        (_, None) => Model::Distributed,
     };
     if d.parameters.is_some() && !is_point {
         d.record("patch.torsional_radius", tables.radius(&spec.contact, &patch));
@@ -83,8 +100,8 @@ pub(super) fn contact(
     Ok(contact)
 }
 
-/// Coefficients that are signals have their value at the start.
-pub(super) fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>) -> Friction {
+/// Coefficients that are signals have their value at the start. It may be that of an elastic layer.
+pub(super) fn friction(spec: &FrictionSpec, inputs: &Inputs, on_layer: bool, d: &mut Sampler<'_>) -> Friction {
     let mu_c = match &inputs.mu_c {
         Some(signal) => signal.value(0.0),
         None => d.parameter(&parameter::MU_C, &spec.mu_c),
@@ -94,11 +111,13 @@ pub(super) fn friction(spec: &FrictionSpec, inputs: &Inputs, d: &mut Sampler<'_>
         (None, Some(_)) => d.parameter(&parameter::MU_S, &spec.mu_s),
         (None, None) => mu_c * d.parameter(&parameter::MU_S_OVER_MU_C, &spec.mu_s_over_mu_c),
     };
+    // What an elastic layer has in place of the defaults; its `sigma0` follows from others.
+    let or = |given: &Option<Number>, own: f64| given.clone().or(on_layer.then_some(Number::Constant(own)));
     let friction = Friction {
         law: spec.law,
-        sigma0: d.parameter(&parameter::SIGMA0, &spec.sigma0),
-        sigma1: d.parameter(&parameter::SIGMA1, &spec.sigma1),
-        sigma2: d.parameter(&parameter::SIGMA2, &spec.sigma2),
+        sigma0: if on_layer { SIGMA0.default } else { d.parameter(&SIGMA0, &spec.sigma0) },
+        sigma1: d.parameter(&SIGMA1, &or(&spec.sigma1, f64::NAN)),
+        sigma2: d.parameter(&parameter::SIGMA2, &or(&spec.sigma2, 0.0)),
         mu_c,
         mu_s,
         gamma: d.parameter(&parameter::GAMMA, &spec.gamma),

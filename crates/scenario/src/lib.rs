@@ -12,6 +12,7 @@ mod digest;
 mod exact;
 mod friction_axes;
 mod friction_map;
+mod indenter;
 pub mod input;
 mod level;
 pub mod map_file;
@@ -22,6 +23,7 @@ mod patch_failure;
 mod patch_file;
 mod patches;
 mod sampler;
+mod sensor;
 mod sequence;
 mod several;
 mod shapes;
@@ -42,6 +44,7 @@ use diagnostics::Document;
 pub use diagnostics::{Excerpt, ScenarioError};
 use friction_map::FrictionMapSpec;
 pub use friction_map::MAP as FRICTION_MAP;
+pub use indenter::RELIEF;
 pub use level::{BASELINE, Baseline, Clipped};
 pub use number::Number;
 pub use overrides::change;
@@ -418,13 +421,15 @@ impl Scenario {
             Some(FrictionMapSpec::File(file)) => Some(file),
             _ => None,
         };
-        let files = [self.spec.patch.file.as_ref(), baseline, friction, self.spec.table.as_ref().map(|t| &t.file)];
+        let relief = self.spec.patch.indenter.as_ref().and_then(|by| by.file.as_ref());
+        let table = self.spec.table.as_ref().map(|t| &t.file);
+        let files = [self.spec.patch.file.as_ref(), baseline, friction, table, relief];
         FILE_KEYS.into_iter().zip(files).filter_map(|(key, file)| Some((key, self.base.join(file?))))
     }
 }
 
 /// The keys that name files which a scenario reads.
-pub const FILE_KEYS: [&str; 4] = ["patch.file", BASELINE, FRICTION_MAP, "table.file"];
+pub const FILE_KEYS: [&str; 5] = ["patch.file", BASELINE, FRICTION_MAP, "table.file", RELIEF];
 
 /// The JSON schema of scenario files.
 pub fn json_schema() -> serde_json::Value {

@@ -63,13 +63,26 @@ pub fn load_npy(path: &Path, frame: Option<usize>, cells: Option<[usize; 2]>) ->
         let frame = frame.unwrap_or_default();
         Err(PatchError::Parameter(ParameterError::new("patch.frame", frame, format!("{found} in {}", path.display()))))
     };
-    let maps = NpyMaps::open(path, cells)?;
+    let maps = NpyMaps::open(path)?.with_maps(path, cells)?;
     match (frame, maps.frames) {
         (None, frames) => maps.read(path, 0..frames.unwrap_or(1)),
         (Some(_), None) => no_frame("no `frame`: there is one map".to_owned()),
         (Some(k), Some(frames)) if k >= frames => no_frame(format!("0 to {}, one of the frames", frames - 1)),
         (Some(k), Some(_)) => maps.read(path, k..k + 1),
     }
+}
+
+/// The one array of rows and columns of an `.npy`, whatever its shape looks like.
+///
+/// # Errors
+/// As [`load_npy`], or an array of three dimensions.
+pub fn load_one(path: &Path) -> Result<FileMap, PatchError> {
+    let maps = NpyMaps::open(path)?;
+    if maps.frames.is_some() {
+        let reason = "an array of three dimensions: expected two (rows, columns)".to_owned();
+        return Err(PatchError::File { path: path.to_owned(), reason });
+    }
+    Ok(maps.read(path, 0..1)?.remove(0))
 }
 
 /// The frames of an `.npy` as of [`load_npy`] from number `from` on, up to that before `to` or the last. Only
@@ -83,7 +96,7 @@ pub fn load_frames(
     to: Option<usize>,
     cells: Option<[usize; 2]>,
 ) -> Result<Vec<FileMap>, PatchError> {
-    let maps = NpyMaps::open(path, cells)?;
+    let maps = NpyMaps::open(path)?.with_maps(path, cells)?;
     let wrong = |field: &str, value: usize, accepted: String| {
         let accepted = format!("{accepted} in {}", path.display());
         Err(PatchError::Parameter(ParameterError::new(field, value, accepted)))
@@ -138,7 +151,7 @@ struct NpyMaps {
 }
 
 impl NpyMaps {
-    fn open(path: &Path, cells: Option<[usize; 2]>) -> Result<Self, PatchError> {
+    fn open(path: &Path) -> Result<Self, PatchError> {
         let wrong = |reason: String| Err(PatchError::File { path: path.to_owned(), reason });
         let file = input::open(path)?;
         let length = input::length(path, &file)?;
@@ -156,12 +169,19 @@ impl NpyMaps {
             let accepted = format!("expected at least one frame, of 1 to {MAX_CELLS_PER_SIDE} rows and columns");
             return wrong(format!("an array of shape {:?}: {accepted}", array.shape));
         }
+        Ok(Self { array, frames, ny, nx })
+    }
+
+    /// Refuses an array that looks like something else, unless `cells` are given.
+    fn with_maps(self, path: &Path, cells: Option<[usize; 2]>) -> Result<Self, PatchError> {
+        let Self { array, ny, nx, .. } = &self;
+        let wrong = |reason: String| Err(PatchError::File { path: path.to_owned(), reason });
         if let Some(other) = looks_like(&array.shape).filter(|_| cells.is_none()) {
             let accepted = "expected [rows, columns], or [frames, rows, columns]";
             let meant = format!("if its maps do have {ny} rows and {nx} columns, say `cells = [{nx}, {ny}]`");
             return wrong(format!("an array of shape {:?} looks like {other}: {accepted}; {meant}", array.shape));
         }
-        Ok(Self { array, frames, ny, nx })
+        Ok(self)
     }
 
     /// Reads some frames, or the one map.

@@ -143,6 +143,8 @@ fn without_effect(spec: &PatchSpec) -> Option<(&'static str, &'static str)> {
         ("patch.update", spec.update.is_some(), "this key only in a scenario"),
         ("patch.frames", spec.frames.is_some(), "this key only in a scenario; `frame` names one of them"),
         ("patch.takes_frames", spec.takes_frames.is_some(), "this key only in a scenario"),
+        ("patch.layer", spec.layer.is_some(), "this key only in a scenario"),
+        ("patch.indenter", spec.indenter.is_some(), "this key only in a scenario"),
     ]
     .into_iter()
     .find_map(|(field, wrong, accepted)| wrong.then_some((field, accepted)))

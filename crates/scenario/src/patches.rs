@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::friction_map::{FrictionMap, MAP};
+use super::indenter::Indented;
 use super::level::{Clipped, Level};
 use super::number::Number;
 use super::patch_failure::{FILE, PatchFailure};
@@ -14,7 +15,7 @@ use super::spec::{PatchSpec, PressureUnit};
 use crate::digest::Digest;
 use crate::map_file::{FileMap, from_rows, load_csv, load_npy, load_png};
 use bristle::error::{ParameterError, PatchError};
-use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, SIZE, UPDATE};
+use bristle::parameter::{HERTZ_EXPONENT, HERTZ_RADIUS, LAYER_SHEAR, SIZE, UPDATE};
 use bristle::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch};
 use bristle::schedule::Signal;
 
@@ -42,6 +43,10 @@ pub(super) struct Patches {
     hertz: HertzSpec,
     /// The period [s] at which a map that changes is made anew, if the scenario says one.
     update: Option<f64>,
+    /// What presses on an elastic layer, if the scenario has an indenter; then there are no bases.
+    indented: Option<Indented>,
+    /// The stiffness per area of a layer along its surface [N/m^3], if frames press on one.
+    shear: Option<Number>,
     /// Friction by region, if the scenario has it.
     friction: Option<FrictionMap>,
     /// Friction by direction, if the scenario has it.
@@ -59,6 +64,9 @@ pub(super) struct DrawnPatch {
     pub force: Option<Signal>,
     /// The mean of its friction map [-], if that has moved into the pressure; else 1.
     pub friction: f64,
+    /// Of an elastic layer its stiffness per area along its surface [N/m^3], and how many Pa the unit of its
+    /// frames is.
+    pub layer: Option<(f64, f64)>,
 }
 
 #[derive(Debug)]
@@ -159,7 +167,7 @@ impl Patches {
         let level = Level::of(spec.baseline.as_ref(), spec.clip == Some(true), cells, base)?;
         let (mut sums, mut count, mut clipped) = (Vec::new(), 0, None);
         let (frames, bases) = if let (Some(file), Some(frames)) = (&spec.file, &spec.frames) {
-            let (base, changed) = following(frames, &base.join(file), cells, size, &level)?;
+            let (base, changed) = following(frames, &base.join(file), cells, size, &level, spec.layer.is_some())?;
             clipped = changed;
             (Vec::new(), vec![base])
         } else if let Some(file) = spec.file.as_deref().filter(|file| is_npy(file)) {
@@ -176,6 +184,8 @@ impl Patches {
             clipped = level.apply(std::slice::from_mut(&mut map))?;
             sums.push(map.pressure.iter().sum());
             (Vec::new(), vec![from_map(&map, "patch.pressure", cells, size)?])
+        } else if spec.indenter.is_some() {
+            (Vec::new(), Vec::new())
         } else {
             let [nx, ny] = cells.unwrap_or([CELLS; 2]);
             let bases = shapes.iter().map(|shape| from_shape(*shape, nx, ny, size));
@@ -198,7 +208,27 @@ impl Patches {
         let sums = pascal.map_or_else(Vec::new, |pascal| sums.iter().map(|sum| pascal * sum).collect());
         let file = spec.file.as_ref().map(|file| (base.join(file), count));
         let (update, friction, axes, means) = (spec.update, None, None, Vec::new());
-        Ok(Self { bases, frames, file, sums, frame, size, clipped, pascal, hertz, update, friction, axes, means })
+        let by = spec.indenter.as_ref().zip(spec.layer.as_ref());
+        let cells = cells.unwrap_or([CELLS; 2]);
+        let indented = by.map(|(by, layer)| Indented::prepare(by, layer, cells, spec.size.as_ref(), base));
+        let (indented, shear) = (indented.transpose()?, spec.layer.as_ref().map(|layer| layer.shear_stiffness.clone()));
+        Ok(Self {
+            bases,
+            frames,
+            file,
+            sums,
+            frame,
+            size,
+            clipped,
+            pascal,
+            hertz,
+            update,
+            indented,
+            shear,
+            friction,
+            axes,
+            means,
+        })
     }
 
     /// The same with friction by region. Of `reduced` bristles the map moves into the pressure, which then
@@ -249,6 +279,11 @@ impl Patches {
         self.clipped
     }
 
+    /// What presses on the layers of all contacts, if that is an indenter, and friction by direction.
+    pub const fn indented(&self) -> Option<(&Indented, Option<FrictionAxes>)> {
+        if let Some(indented) = &self.indented { Some((indented, self.axes)) } else { None }
+    }
+
     /// Refuses frames that would stand still through a run of `duration` [s].
     pub fn check_over(&self, spec: &PatchSpec, duration: f64) -> Result<(), ParameterError> {
         self.bases.iter().try_for_each(|base| {
@@ -269,6 +304,7 @@ impl Patches {
         digest.numbers(&self.sums);
         digest.numbers(self.friction.as_ref().map_or(&[], FrictionMap::factors));
         digest.numbers(&self.axes.map_or_else(Vec::new, |axes| vec![axes.across(), axes.angle()]));
+        self.indented.iter().for_each(|indented| indented.digest(&mut digest));
         for base in &self.bases {
             let patch = match base {
                 Base::Whole(patch) => patch,
@@ -285,7 +321,7 @@ impl Patches {
             if let Some(sequence) = patch.sequence() {
                 digest.numbers(sequence.times());
                 digest.numbers(sequence.sums());
-                sequence.maps().iter().for_each(|map| digest.numbers(map));
+                (0..sequence.map_count()).for_each(|map| digest.numbers(&sequence.map(map)));
             }
         }
         digest.finish()
@@ -376,7 +412,10 @@ impl Patches {
         };
         let update = update.filter(|_| patch.changes());
         let friction = self.means.get(place).copied().unwrap_or(1.0);
-        Ok(DrawnPatch { patch, update, force, friction })
+        let layer = self.shear.as_ref().zip(self.pascal);
+        let layer = layer.map(|(shear, pascal)| (sampler.number(LAYER_SHEAR.name, shear), pascal));
+        layer.map_or(Ok(()), |(shear, _)| LAYER_SHEAR.check(shear))?;
+        Ok(DrawnPatch { patch, update, force, friction, layer })
     }
 }
 
@@ -400,15 +439,16 @@ fn from_map(
     Ok(if size.is_some() { Base::Whole(Arc::new(patch)) } else { Base::Unit(Arc::new(patch)) })
 }
 
-/// A map that follows frames, and what `level` has changed of them.
+/// A map that follows frames, which may be `on_layer`, and what `level` has changed of them.
 fn following(
     frames: &FramesSpec,
     path: &Path,
     cells: Option<[usize; 2]>,
     size: Option<[f64; 2]>,
     level: &Level,
+    on_layer: bool,
 ) -> Result<(Base, Option<Clipped>), PatchFailure> {
-    let (sequence, clipped) = frames.load(path, cells, level)?;
+    let (sequence, clipped) = frames.load(path, cells, level, on_layer)?;
     let [nx, ny] = sequence.cells();
     check_cells(FILE, [nx, ny], cells)?;
     let [w, h] = size.unwrap_or([1.0; 2]);

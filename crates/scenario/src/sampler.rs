@@ -77,6 +77,14 @@ impl<'a> Sampler<'a> {
         number.as_ref().map_or(parameter.default, |number| self.number(parameter.name, number))
     }
 
+    /// Notes another value of what has been drawn, which follows from others.
+    pub fn again(&mut self, name: &str, value: f64) {
+        let name = &*self.path(name);
+        if let Some((_, noted)) = self.parameters.iter_mut().flatten().find(|(noted, _)| noted == name) {
+            *noted = value;
+        }
+    }
+
     pub fn number(&mut self, name: &str, number: &Number) -> f64 {
         let name = &*self.path(name);
         let value = match (self.given(name), number) {

@@ -32,12 +32,13 @@ pub struct FramesSpec {
 
 impl FramesSpec {
     /// Reads the frames, and makes of them what `level` says; returns what that has changed, too. A grid of
-    /// `cells` columns and rows is one that the scenario names.
+    /// `cells` columns and rows is one that the scenario names. They may be those `on_layer`, an elastic one.
     pub(super) fn load(
         &self,
         path: &Path,
         cells: Option<[usize; 2]>,
         level: &Level,
+        on_layer: bool,
     ) -> Result<(Sequence, Option<Clipped>), PatchFailure> {
         let every = match (self.every, &self.times) {
             (Some(every), None) if every.is_finite() && every >= CLOSEST_FRAMES => every,
@@ -70,7 +71,11 @@ impl FramesSpec {
             None => (0..maps.len()).map(|k| every * k as f64).collect(),
         };
         let frames: Vec<&[f64]> = maps.iter().map(|map| &*map.pressure).collect();
-        let sequence = Sequence::new([maps[0].nx, maps[0].ny], times, &frames);
+        let cells = [maps[0].nx, maps[0].ny];
+        let sequence = match on_layer {
+            true => Sequence::on_layer(cells, times, &frames),
+            false => Sequence::new(cells, times, &frames),
+        };
         // The numbers of the frames are those in the file.
         let number = |e: bristle::PatchError| match e {
             bristle::PatchError::Frame { frame, error } => bristle::PatchError::Frame { frame: frame + from, error },

@@ -248,7 +248,7 @@ impl Several {
                 made
             }
         };
-        Ok(DrawnPatch { patch, update: None, force: None, friction })
+        Ok(DrawnPatch { patch, update: None, force: None, friction, layer: None })
     }
 
     fn make(&self, placed: &[Placed]) -> Result<Made, ParameterError> {
@@ -324,6 +324,8 @@ fn of_several(spec: &PatchSpec) -> Result<(), PatchFailure> {
     let keys = [
         ("patch.frames", spec.frames.is_some()),
         ("patch.takes_frames", spec.takes_frames.is_some()),
+        ("patch.layer", spec.layer.is_some()),
+        ("patch.indenter", spec.indenter.is_some()),
         ("patch.unit", spec.unit.is_some()),
         ("patch.shape", spec.shape.as_ref().is_some_and(|shape| shape.0.contains(&ShapeName::Hertz))),
     ];

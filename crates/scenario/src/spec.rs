@@ -13,8 +13,10 @@ use serde::Deserialize;
 use super::columns::TableSpec;
 use super::friction_axes::MuSpec;
 use super::friction_map::FrictionMapSpec;
+use super::indenter::{IndenterSpec, LayerSpec};
 use super::level::Baseline;
 use super::number::Number;
+use super::sensor::SensorSpec;
 use super::sequence::FramesSpec;
 use super::several::{PlacedSpec, SharesName};
 use super::shapes::{Inertia, OneOrTwo, ShapeSpec};
@@ -77,6 +79,8 @@ pub struct Spec {
     /// What acts on it over time.
     #[serde(default)]
     pub inputs: InputsSpec,
+    /// What a tactile sensor makes of the images of a dataset.
+    pub sensor: Option<SensorSpec>,
 }
 
 impl Spec {
@@ -257,6 +261,10 @@ pub struct PatchSpec {
     pub update: Option<f64>,
     /// Whether pressure frames may replace the map while a batch lives: then every cell has a bristle.
     pub takes_frames: Option<bool>,
+    /// An elastic layer, whose bristles are as stiff wherever it is pressed.
+    pub layer: Option<LayerSpec>,
+    /// What presses on the layer, and so makes the map.
+    pub indenter: Option<IndenterSpec>,
 }
 
 /// Units of pressure.

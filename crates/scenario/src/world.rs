@@ -470,6 +470,8 @@ fn patch_maps((k, pair): (usize, &mut PairSpec)) -> Result<Option<Patches>, Para
         ("patch.frames", patch.frames.is_some()),
         ("patch.unit", patch.unit.is_some()),
         ("patch.takes_frames", patch.takes_frames == Some(true)),
+        ("patch.layer", patch.layer.is_some()),
+        ("patch.indenter", patch.indenter.is_some()),
     ] {
         if given {
             return wrong(key, "given", "a `shape` that stays as it is, or a map in `pressure`, in a world");
@@ -513,8 +515,8 @@ fn world(
         // The map does not depend on the force.
         let drawn = maps.draw(1.0, sampler).map_err(at)?;
         let friction = match &spec.contacts[k].friction {
-            Some(friction) => contact::friction(friction, &Inputs::default(), sampler),
-            None => contact::friction(&FrictionSpec::default(), &Inputs::default(), sampler),
+            Some(friction) => contact::friction(friction, &Inputs::default(), false, sampler),
+            None => contact::friction(&FrictionSpec::default(), &Inputs::default(), false, sampler),
         };
         sampler.within("");
         world.add_patch(k, drawn.patch, friction)?;

@@ -25,6 +25,10 @@ const TABLE: &str = "duration = 0.001\nrecord_every = 0.0005\nlimits = { steps =
 const GIVEN: &str = "duration = 0.001\nrecord_every = 0.0005\nlimits = { steps = 60 }\npatch = { cells = 5 }\n\
     [friction]\nmu_c = 0.5\n[body]\nkind = 'prescribed'\n[inputs]\nnormal_force = 3\n\
     twist = { vx = 0.01, vy = 0.001, w = 0.1 }\n";
+const SKIN: &str = "duration = 0.001\nrecord_every = 0.0005\nlimits = { steps = 60 }\n[patch]\ncells = 5\n\
+    layer = { stiffness = 5e7, shear_stiffness = 2e7 }\n[patch.indenter]\nshape = 'sphere'\nradius = 0.02\n\
+    depth = 4e-4\nevery = 2e-4\n[friction]\nmu_c = 0.5\n[body]\nkind = 'prescribed'\n[inputs]\n\
+    twist = { vx = 0.01, vy = 0.001, w = 0.1, at = 'origin' }\n";
 
 /// Scenarios with every model and law, to start from.
 fn bases() -> Vec<String> {
@@ -44,6 +48,12 @@ fn bases() -> Vec<String> {
         with(GIVEN, &["contact.model=reduced", "contact.n_ls=2", "step={ tolerance = 1e-5 }"]),
         with(GIVEN, &["inputs.twist.at=origin", "initial.bristles=steady"]),
     ];
+    let of = |shape: &str| SKIN.replace("shape = 'sphere'\nradius = 0.02", shape);
+    all.push(SKIN.to_owned());
+    all.push(with(SKIN, &["patch.layer.shear_stiffness=1e12", "friction.law=lugre"]));
+    all.push(SKIN.replace("stiffness = 5e7, shear", "modulus = 1e6, shear"));
+    all.push(of("shape = 'cylinder'\nradius = 0.02\nlength = 0.01"));
+    all.push(of("shape = 'box'\nsize = 0.01"));
     all.extend(["lugre", "dahl", "viscoelasto-plastic"].map(|law| with(GRIPPER, &[&format!("friction.law={law}")])));
     for law in ["implicit-approximate", "karnopp", "viscous-band", "quinn", "viscoelasto-plastic", "gms", "dahl"] {
         all.push(with(POINT, &[&format!("contact.point.law={law}"), "step=1e-4"]));
@@ -74,6 +84,11 @@ fn ends() -> Vec<(String, Vec<String>)> {
                 add(range::MU, &[rest], &[]);
                 add(range::MU, &["contact.point.elements=[[0.5, 1e-9], [0.5, 0.999999999]]"], &[]);
             }
+            "patch.indenter.radius" => add(range, &["patch.indenter.radius={}"], &["patch.indenter.depth=1e-10"]),
+            "patch.layer.modulus" => {
+                add(range, &["patch.layer.modulus={}"], &["patch.layer.shear_stiffness=1e9"]);
+            }
+            "patch.indenter.size" => add(range, &["patch.indenter.size={}"], &["patch.indenter.depth=1"]),
             "patch.size" => {
                 add(range, &["patch.size={}"], &[]);
                 add(range, &["patch.size=[0.02, {}]"], &[]);

@@ -19,14 +19,14 @@ fn exist(own: u32) -> Mask {
 
 // The cells from number `own` on.
 fn loaded(own: u32) -> Cells {
-    let one = cell_of(own);
-    let other = cell_of(own + 1u);
+    let one = cell_of(own, now_at);
+    let other = cell_of(own + 1u, now_at);
     return Cells(Real(one.x, other.x), Real(one.y, other.y), Real(one.w, other.w));
 }
 
 // Their factors of friction.
-fn own_factors(own: u32) -> Real {
-    return Real(cell_of(own).f, cell_of(own + 1u).f);
+fn own_factors(own: u32, map: u32) -> Real {
+    return Real(cell_of(own, map).f, cell_of(own + 1u, map).f);
 }
 
 // Stores their shares of the normal force.

@@ -19,13 +19,13 @@ fn exist(own: u32) -> Mask {
 
 // The cell number `own`.
 fn loaded(own: u32) -> Cells {
-    let one = cell_of(own);
+    let one = cell_of(own, now_at);
     return Cells(one.x, one.y, one.w);
 }
 
 // Its factor of friction.
-fn own_factors(own: u32) -> Real {
-    return cell_of(own).f;
+fn own_factors(own: u32, map: u32) -> Real {
+    return cell_of(own, map).f;
 }
 
 // Stores its share of the normal force.

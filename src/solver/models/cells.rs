@@ -111,12 +111,7 @@ impl<R: Real> Cells<R> {
             runs: match factors.last() {
                 None if w.is_empty() => Vec::new().into(),
                 None => vec![Run { end: w.len().div_ceil(R::LANES), factor: R::splat(1.0), is_one: true }].into(),
-                Some(last) => {
-                    // Lanes behind the last cell have the factor of the last, with which they are in its run.
-                    let mut padded = factors.to_vec();
-                    padded.resize(factors.len().next_multiple_of(R::LANES), *last);
-                    runs(pack(&padded).into_iter()).into()
-                }
+                Some(_) => runs(padded(factors.iter().copied())).into(),
             },
             parts: PartCells::none(),
             least_friction: factors.iter().copied().reduce(f64::min).unwrap_or(1.0),
@@ -183,6 +178,24 @@ impl<R: Real> Cells<R> {
         }
     }
 
+    /// Replaces the factors of friction [-].
+    pub fn set_factors(&mut self, factors: impl Iterator<Item = f64> + Clone) {
+        self.least_friction = factors.clone().fold(f64::INFINITY, f64::min);
+        self.runs = runs(padded(factors)).into();
+    }
+
+    /// Takes the states back to the limit of their cells where the factor is 1 and the limit `mu` [-].
+    pub fn limit(&mut self, mu: f64) {
+        let (one, tiny, mu) = (R::splat(1.0), R::splat(f64::from(f32::MIN_POSITIVE)), R::splat(mu));
+        let limits: Vec<R> = self.factors().map(|factor| mu * factor).collect();
+        for (i, limit) in limits.into_iter().enumerate() {
+            let (zx, zy) = (self.zx[i], self.zy[i]);
+            let length = (zx * zx + zy * zy).sqrt();
+            let back = R::select(limit.lt(length), limit / length.max(tiny), one);
+            (self.zx[i], self.zy[i]) = (back * zx, back * zy);
+        }
+    }
+
     /// The factors of friction [-] of every group of cells.
     pub fn factors(&self) -> impl Iterator<Item = R> {
         let starts = std::iter::once(0).chain(self.runs.iter().map(|run| run.end));
@@ -242,6 +255,17 @@ impl Cells<f64> {
     pub fn bases_mut(&mut self) -> impl Iterator<Item = [&mut f64; 2]> {
         self.zx.iter_mut().zip(&mut self.zy).map(|(x, y)| [x, y])
     }
+}
+
+/// Factors in groups. Lanes behind the last cell have the factor of the last, with which they are in its run.
+fn padded<R: Real>(mut factors: impl Iterator<Item = f64>) -> impl Iterator<Item = R> {
+    std::iter::from_fn(move || {
+        let mut group = [factors.next()?; LANES];
+        for l in 1..R::LANES {
+            group[l] = factors.next().unwrap_or(group[l - 1]);
+        }
+        Some(R::pack(&group[..R::LANES]))
+    })
 }
 
 fn pack<R: Real>(values: &[f64]) -> Vec<R> {

@@ -24,6 +24,8 @@ pub struct Grid<C: Real> {
     pub k: Consts<C>,
     /// Indices of the cells in the map.
     active: Vec<usize>,
+    /// Whether it is an elastic layer, whose pressure is in the factors of friction.
+    is_layer: bool,
     /// The grid as one rigid body while all bristles are elastic; always none with one lane, the readable
     /// reference.
     rigid: Option<RigidStick>,
@@ -44,6 +46,7 @@ impl<C: Real> Grid<C> {
             cells: Cells::new(&[], &[], &[], &[]),
             k: Consts::new(&Friction::default()),
             active: Vec::new(),
+            is_layer: false,
             rigid: None,
             saved_rigid: None,
             next_checks: [CHECK_INTERVALS[0]; 2],
@@ -54,11 +57,16 @@ impl<C: Real> Grid<C> {
     pub fn new(contact: &Contact, active: &[usize]) -> Self {
         let patch = contact.patch.isotropic();
         let centres = patch.places(active);
-        let drives_parts = contact.drives_parts();
-        let weight = |&i: &usize| if drives_parts { patch.weight_in_part(i) } else { patch.weights()[i] };
+        let (drives_parts, is_layer) = (contact.drives_parts(), contact.layer().is_some());
+        let weight = |&i: &usize| match (is_layer, drives_parts) {
+            (true, _) => patch.layer_share(i, active.len()),
+            (_, true) => patch.weight_in_part(i),
+            _ => patch.weights()[i],
+        };
         let weights: Vec<f64> = active.iter().map(weight).collect();
         let factors: Vec<f64> = match patch.friction_map() {
             Some(factors) => active.iter().map(|&i| factors[i]).collect(),
+            None if is_layer => active.iter().map(|&i| patch.layer_factor(i, active.len())).collect(),
             None => Vec::new(),
         };
         let zetas = contact.first_bristles(active).unwrap_or_else(|| vec![[0.0; 2]; active.len()].into());
@@ -67,7 +75,7 @@ impl<C: Real> Grid<C> {
             let of: Vec<u8> = active.iter().map(|&i| patch.part_with(i) as u8).collect();
             cells.parts = PartCells::new(cells.factors(), &of);
         }
-        Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), ..Self::empty() }
+        Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), is_layer, ..Self::empty() }
     }
 
     /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
@@ -151,13 +159,21 @@ impl<C: Real> Bristles<f64> for Grid<C> {
         patch.isotropic().arm2()
     }
 
-    fn remap(&mut self, _: usize, patch: &Patch, _: f64) {
+    fn remap(&mut self, _: usize, patch: &Patch, [_, mu_s]: [f64; 2]) {
         self.end_rigid();
+        if self.is_layer {
+            let count = self.active.len();
+            self.cells.set_weights(self.active.iter().map(|&i| patch.layer_share(i, count)));
+            self.cells.set_factors(self.active.iter().map(|&i| patch.layer_factor(i, count)));
+            self.cells.limit(mu_s);
+            return;
+        }
         self.cells.set_weights(self.active.iter().map(|&i| patch.weights()[i]));
     }
 
     fn commits_before_remap(&self) -> bool {
-        false
+        // The stage of a layer has been solved under the friction of the map before.
+        self.is_layer
     }
 
     fn reference_point(&self) -> [f64; 2] {

@@ -129,8 +129,8 @@ impl<R: Real> Bristles<R> for Grids<R> {
         patch.isotropic().arm2()
     }
 
-    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
-        self.copy_from_lane(lane).remap(0, patch, mu_c);
+    fn remap(&mut self, lane: usize, patch: &Patch, mu: [f64; 2]) {
+        self.copy_from_lane(lane).remap(0, patch, mu);
         self.copy_to_lane(lane);
     }
 

@@ -122,7 +122,9 @@ impl<R: Real> Reduced<R> {
         let (ellipsoid, form) = match &like.model {
             Model::LimitSurface(_, form) => (false, *form),
             Model::Ellipsoid(form) => (true, *form),
-            Model::Distributed | Model::Point(_) => unreachable!("grids and points have models of their own"),
+            Model::Distributed | Model::Layer(_) | Model::Point(_) => {
+                unreachable!("grids and points have models of their own")
+            }
         };
         Self {
             ellipsoid,
@@ -255,7 +257,7 @@ impl<R: Real> Bristles<R> for Reduced<R> {
 
     /// A map that changes its size alone changes `r` and `u`; a limit surface is made anew only when the
     /// shape of the map changes, as a table has no scale. The bristle moves with the centre of pressure.
-    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
+    fn remap(&mut self, lane: usize, patch: &Patch, [mu_c, _]: [f64; 2]) {
         let Map { mut table, radius, viscous, residual } = self.contacts[lane].clone();
         let cop = self.cop.map(|c| c.lane(lane));
         let isotropic = &*patch.isotropic();

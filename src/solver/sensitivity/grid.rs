@@ -180,8 +180,8 @@ impl<C: Real> Bristles<Dual> for TangentGrid<C> {
         patch.isotropic().arm2()
     }
 
-    fn remap(&mut self, lane: usize, patch: &Patch, mu_c: f64) {
-        self.grid.remap(lane, patch, mu_c);
+    fn remap(&mut self, lane: usize, patch: &Patch, mu: [f64; 2]) {
+        self.grid.remap(lane, patch, mu);
     }
 
     fn commits_before_remap(&self) -> bool {
