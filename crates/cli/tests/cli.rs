@@ -499,6 +499,7 @@ fn every_example_runs() {
         "ribbed_belt",
         "stool",
         "belted_fingers",
+        "tactile_skin",
     ];
     for example in all {
         let file = examples.join(format!("{example}.toml"));
@@ -548,7 +549,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 17, "{listed}");
+    assert_eq!(listed.lines().count(), 18, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file =

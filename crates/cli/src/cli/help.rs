@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 17] = [
+const EXAMPLES: [[&str; 3]; 18] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -124,6 +124,11 @@ const EXAMPLES: [[&str; 3]; 17] = [
         "belted_fingers",
         "cards under two fingers that wear belts",
         include_str!("../../../../examples/belted_fingers.toml"),
+    ],
+    [
+        "tactile_skin",
+        "balls on tactile skin: pressed, dragged, held and lifted",
+        include_str!("../../../../examples/tactile_skin.toml"),
     ],
     ["drift", "a disc that creeps under a load below break-away", include_str!("../../../../examples/drift.toml")],
     [
