@@ -38,6 +38,7 @@ mod parts;
 mod place;
 mod raw;
 mod record;
+mod sensor;
 mod shard;
 mod shear;
 mod side_by_side;

@@ -248,3 +248,127 @@ fn contacts_without_cells_are_refused() {
     assert!(refused.contains("shear") && refused.contains("`distributed`"), "{refused}");
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "nothing is written");
 }
+
+/// Balls on tactile skin: taxels sum to the wrench and to the normal force, and the surface is displaced
+/// against the friction on the body. A sensor changes the images alone, by as much as it says, and shards
+/// have its faults, too.
+#[test]
+fn tactile_skin_is_recorded_as_it_is_and_as_a_sensor_reads_it() {
+    let text = include_str!("../../../examples/tactile_skin.toml");
+    let (clean, _) = text.split_once("[sensor]").unwrap();
+    let of = |text: &str, sensor: &str| {
+        let text = text.replace("contacts = 64", "contacts = 4").replace("duration = 1.0", "duration = 0.4");
+        Scenario::parse(&format!("{text}{sensor}"), ".".as_ref(), "skin.toml").unwrap()
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let both = [Extra::Shear, Extra::Tactile];
+    let run = |scenario: &Scenario, engine: &dyn Engine, name: &str| {
+        let out = dir.path().join(name);
+        rollout(scenario, engine, &options(&out, &both), &|_| true).unwrap();
+        out
+    };
+    for (k, engine) in engines().into_iter().enumerate() {
+        let scenario = of(clean, "");
+        let out = run(&scenario, &*engine, &format!("clean{k}"));
+        let [wrench, force] = ["wrench", "normal_force"].map(|name| array::<f64>(&out, name).1);
+        let (shape, shear) = array::<f32>(&out, "shear");
+        assert_eq!(shape, [4, 41, 20, 20, 2]);
+        let ((_, tactile), (same, markers)) =
+            (array::<f32>(&out, "tactile"), array::<f32>(&out, "marker_displacement"));
+        assert_eq!(same, shape);
+        let mut most = 0.0f32;
+        for (i, (shear, tactile)) in shear.chunks(800).zip(tactile.chunks(400)).enumerate() {
+            let pressed: f64 = tactile.iter().map(|f| f64::from(*f)).sum();
+            assert!((pressed - force[i]).abs() < 1e-5 * force[i].max(1.0), "{pressed} of {}", force[i]);
+            let pulled: f64 = shear.iter().step_by(2).map(|f| f64::from(*f)).sum();
+            assert!((pulled - wrench[3 * i]).abs() < 1e-4, "{pulled}, not {}", wrench[3 * i]);
+            assert!(shear.chunks(2).zip(tactile).all(|(f, p)| *p > 0.0 || f == [0.0; 2]));
+            // The damper of 1 ms is in the force, and not in the displacement.
+            let stiffness = 5e7 * 1e-6;
+            for (force, marker) in shear.iter().zip(&markers[800 * i..]) {
+                assert!((marker * stiffness + force).abs() < 2e-4 + 1e-5 * force.abs(), "{marker} {force}");
+                most = most.max(*marker);
+            }
+        }
+        // Along x, with the ball.
+        assert!(most > 2e-5, "{most}");
+        let faulty = run(&of(text, ""), &*engine, &format!("faulty{k}"));
+        for name in ["wrench", "normal_force", "slip", "cell_nearness"] {
+            assert_eq!(content_of(&faulty, name), content_of(&out, name), "{name}");
+        }
+    }
+    let engine = Cpu::single();
+    let clean_run = dir.path().join("clean1");
+    let late = run(&of(clean, "[sensor]\ndelay = 0.03\n"), &engine, "late");
+    for name in ["shear", "tactile", "marker_displacement"] {
+        let [late, own] = [&late, &clean_run].map(|run| array::<f32>(run, name).1);
+        let size = own.len() / 4 / 41;
+        for contact in 0..4 {
+            let at = |sample: usize| (contact * 41 + sample) * size..(contact * 41 + sample + 1) * size;
+            assert!((0..41).all(|sample| late[at(sample)] == own[at(sample.saturating_sub(3))]), "{name}");
+        }
+    }
+    let dead = run(&of(clean, "[sensor]\ndead = 0.1\n"), &engine, "dead");
+    let (found, own) = (array::<f32>(&dead, "tactile").1, array::<f32>(&clean_run, "tactile").1);
+    let last = 400 * 40..400 * 41;
+    let failed =
+        found[last.clone()].iter().zip(&own[last.clone()]).filter(|(found, own)| **found == 0.0 && **own > 0.0);
+    let pressed = own[last].iter().filter(|f| **f > 0.0).count() as f64;
+    let share = failed.count() as f64 / pressed;
+    assert!((0.02..0.25).contains(&share), "{share} of {pressed}");
+    let whole = run(&of(text, ""), &engine, "whole");
+    let parts = [1, 2].map(|index| {
+        let out = dir.path().join(format!("part{index}"));
+        let shard = Some(Shard { index, of: 2 });
+        rollout(&of(text, ""), &engine, &Options { shard, ..options(&out, &[Extra::Shear]) }, &|_| true).unwrap();
+        out
+    });
+    let merged = dir.path().join("merged");
+    merge(&Merge::open(&parts).unwrap(), &options(&merged, &both)).unwrap();
+    for name in ["shear", "tactile", "marker_displacement"] {
+        assert_eq!(content_of(&merged, name), content_of(&whole, name), "{name}");
+    }
+}
+
+/// The bits of an array.
+fn content_of(run: &Path, name: &str) -> Vec<u64> {
+    match ["wrench", "normal_force", "slip"].contains(&name) {
+        true => array::<f64>(run, name).1.iter().map(|v| v.to_bits()).collect(),
+        false => array::<f32>(run, name).1.iter().map(|v| u64::from(v.to_bits())).collect(),
+    }
+}
+
+/// A run keeps the relief that its scenario has read, whatever the shape of that looks like.
+#[test]
+fn a_relief_is_part_of_the_run() {
+    use npyz::WriterBuilder;
+    let dir = tempfile::tempdir().unwrap();
+    let file = File::create(dir.path().join("ridges.npy")).unwrap();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&[100, 256]).writer(file).begin_nd().unwrap();
+    writer.extend((0..25_600).map(|i| 1e-4 * f64::from(i % 256 / 32 % 2))).unwrap();
+    writer.finish().unwrap();
+    let text = r#"
+duration = 0.02
+body = { kind = "prescribed" }
+inputs = { twist = { vx = 1e-3 } }
+[patch]
+cells = 9
+layer = { stiffness = 1e8, shear_stiffness = 3e7 }
+[patch.indenter]
+shape = "heights"
+file = "ridges.npy"
+size = [0.01, 0.008]
+depth = 1.5e-4
+"#;
+    let scenario = Scenario::parse(text, dir.path(), "ridges.toml").unwrap();
+    let out = dir.path().join("run");
+    rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Tactile]), &|_| true).unwrap();
+    assert!(out.join("relief-ridges.npy").is_file());
+    let again = Scenario::load(&out.join("scenario.toml"), &[]).unwrap();
+    assert_eq!(again.maps(), scenario.maps());
+    // Ridges press three times as much as grooves.
+    let mut frame = array::<f32>(&out, "tactile").1[..81].to_vec();
+    frame.retain(|f| *f > 0.0);
+    frame.sort_by(f32::total_cmp);
+    assert!(frame[frame.len() - 1] > 2.0 * frame[0], "{frame:?}");
+}

@@ -1,5 +1,6 @@
 //! The arrays of a run.
 
+use super::sensor::Sensor;
 use bristle::contact::Contact;
 use bristle::engine::Plan;
 use bristle::patch::Grid;
@@ -97,10 +98,10 @@ pub(super) const COLUMNS: [Column; 14] = [
 ];
 
 /// The names of [`shear`].
-pub(super) const SHEAR: [&str; 2] = ["shear", "cell_nearness"];
+pub(super) const SHEAR: [&str; 3] = ["shear", "cell_nearness", "marker_displacement"];
 
 /// The arrays of friction in the cells of a grid of that many rows and columns.
-pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
+pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 3] {
     let image = |name, width, about| Column {
         name,
         item: Item::F32,
@@ -116,6 +117,12 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 2] {
             1,
             "how near every bristle is to its limit: its length over that [-], 1 in steady sliding; above s_ba it \
              counts as near; bottom row first",
+        ),
+        image(
+            SHEAR[2],
+            2,
+            "how far the surface of an elastic layer is displaced in every cell [m]: x, y in the axes of the patch; \
+             bottom row first",
         ),
     ]
 }
@@ -144,6 +151,10 @@ fn of_patches(patches: u64) -> [Column; 4] {
 pub(super) struct OfBristles {
     /// The grid whose cells have their friction recorded.
     pub shear: Option<Grid>,
+    /// Whether their displacement is, too: that of an elastic layer.
+    pub markers: bool,
+    /// What reads the friction of cells, if that is not read as it is.
+    pub sensor: Option<Sensor>,
     /// The number of patches that have theirs recorded.
     pub patches: Option<usize>,
 }
@@ -156,7 +167,8 @@ impl OfBristles {
 
     /// Its arrays.
     pub fn columns(&self) -> Vec<Column> {
-        let cells = self.shear.map(|grid| shear([grid.ny as u64, grid.nx as u64]));
+        let markers = usize::from(self.markers);
+        let cells = self.shear.map(|grid| shear([grid.ny as u64, grid.nx as u64]).into_iter().take(2 + markers));
         let patches = self.patches.map(|patches| of_patches(patches as u64));
         cells.into_iter().flatten().chain(patches.into_iter().flatten()).collect()
     }
@@ -169,6 +181,8 @@ impl OfBristles {
 
 /// Bytes of one cell of one sample in the arrays of [`shear`].
 const BYTES_PER_CELL: u64 = 3 * 4;
+/// The same with [`OfBristles::markers`].
+const BYTES_PER_CELL_OF_LAYER: u64 = 5 * 4;
 /// Bytes of one bristle in a sample, from which these are made.
 const BYTES_PER_BRISTLE: u64 = 2 * 8;
 /// Bytes of one sample of one contact over all arrays of [`COLUMNS`].
@@ -179,7 +193,9 @@ pub(super) const BYTES_PER_CONTACT: u64 = 7 * 8 + 4;
 /// Bytes of one sample of contacts like these `few`, in memory while they are simulated.
 pub(super) fn bytes_in_memory(plan: &Plan, few: &[Contact]) -> u64 {
     let cells = few.iter().map(|c| c.patch.grid().len() as u64).max().unwrap_or(0);
-    BYTES_PER_SAMPLE + if plan.sample_bristles { cells * (BYTES_PER_CELL + BYTES_PER_BRISTLE) } else { 0 }
+    let on_layer = few.iter().any(|c| c.layer().is_some());
+    let cell = if on_layer { BYTES_PER_CELL_OF_LAYER } else { BYTES_PER_CELL } + BYTES_PER_BRISTLE;
+    BYTES_PER_SAMPLE + if plan.sample_bristles { cells * cell } else { 0 }
 }
 
 impl Column {

@@ -11,6 +11,7 @@ use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
+use super::sensor::{Image, Sensor};
 use crate::observe::{Under, margins};
 use bristle::batch::Input;
 use bristle::body::{Body, FreeBody};
@@ -189,6 +190,9 @@ impl<'a> Layout<'a> {
             for (t, f_n) in self.times.iter().zip(normal_force) {
                 tactile.extend(under.tactile(*t, *f_n).map(|f| f as f32));
             }
+            if let Some(sensor) = Sensor::of(self.scenario) {
+                sensor.read((k, Image::Tactile), [grid.nx, grid.ny], 1, &self.times, &mut tactile);
+            }
         }
         Ok(One { action, margin, tactile })
     }
@@ -251,6 +255,8 @@ pub(super) fn of_bristles(scenario: &Scenario, datasets: &Datasets) -> Result<Of
     }
     let recorded = OfBristles {
         shear: asked(Extra::Shear).then(|| *first.patch.grid()),
+        markers: first.layer().is_some(),
+        sensor: Sensor::of(scenario),
         patches: asked(Extra::Patches).then_some(patches),
     };
     if recorded.is_any() {

@@ -279,6 +279,7 @@ impl Writer<'_> {
             };
             let (name, unit) = match column.name {
                 "shear" => ("observation.shear", "N"),
+                "marker_displacement" => ("observation.marker_displacement", "m"),
                 "cell_nearness" => ("observation.cell_nearness", "-"),
                 "patch_wrench" => ("observation.patch_wrench", "N, N, N m"),
                 "patch_normal_force" => ("observation.patch_normal_force", "N"),

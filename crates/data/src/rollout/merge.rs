@@ -108,6 +108,8 @@ impl Part {
         let patch = &self.scenario.first().contact.patch;
         let recorded = OfBristles {
             shear: self.has(Extra::Shear).then(|| *patch.grid()),
+            markers: self.scenario.first().contact.layer().is_some(),
+            sensor: None,
             patches: self.has(Extra::Patches).then(|| patch.parts().len()),
         };
         for column in COLUMNS.into_iter().chain(recorded.columns()) {

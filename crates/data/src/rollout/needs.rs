@@ -8,7 +8,7 @@ use super::blocks::{self, Blocks, SAMPLE_SIZE};
 use super::format::{Extra, Format};
 use super::{Left, Options, RolloutError, columns, episodes, left, partial};
 use crate::disk::{self, Bytes};
-use bristle::contact::{Contact, Model, one_more};
+use bristle::contact::{Contact, one_more};
 use bristle::engine::{Engine, Plan};
 use bristle::{cpu, memory};
 use bristle_scenario::Scenario;
@@ -122,7 +122,7 @@ fn memory_terms(plan: &Plan, engine: &dyn Engine, block: u64, few: &[Contact], n
     let on_cpu = engine.info().engine == "cpu";
     let stepped = if on_cpu { block.min(most(&|c| cpu::at_a_time(c) as u64)) } else { block };
     let points = most(&|c| c.break_points(plan.duration()).0 as u64);
-    let cells = most(&|c| if matches!(c.model, Model::Distributed) { c.patch.grid().len() as u64 } else { 0 });
+    let cells = most(&|c| if c.model.is_grid() { c.patch.grid().len() as u64 } else { 0 });
     let own = one_more(few);
     let frames = few.first().and_then(|c| c.patch.sequence()).map_or(0, |sequence| sequence.memory() as u64);
     let at_once = (block * samples).max(stepped * (samples + points));

@@ -16,7 +16,7 @@ use super::parts::Parts;
 use super::shard::Shard;
 use crate::disk;
 use bristle::engine::EngineInfo;
-use bristle_scenario::{BASELINE, FILE_KEYS, FRICTION_MAP, Scenario, ScenarioError, change};
+use bristle_scenario::{BASELINE, FILE_KEYS, FRICTION_MAP, RELIEF, Scenario, ScenarioError, change};
 
 pub(super) const SCENARIO: &str = "scenario.toml";
 /// The other files of a run that are written from their beginning again, and the names of files while they
@@ -259,6 +259,7 @@ fn kept_name(key: &str, file: &Path) -> String {
         "table.file" => "table-",
         BASELINE => "baseline-",
         FRICTION_MAP => "friction-",
+        RELIEF => "relief-",
         _ => "",
     };
     if name.starts_with(prefix) { name.into_owned() } else { format!("{prefix}{name}") }
@@ -270,8 +271,8 @@ pub(super) fn kept_names(progress: &Value) -> Vec<String> {
     let text = progress["identity"]["scenario"].as_str().unwrap_or_default();
     let scenario: Value = toml::from_str(text).unwrap_or_default();
     let name = |key: &str| {
-        let (table, name) = key.split_once('.')?;
-        Some(kept_name(key, Path::new(scenario.get(table)?.get(name)?.as_str()?)))
+        let file = key.split('.').try_fold(&scenario, |table, name| table.get(name))?;
+        Some(kept_name(key, Path::new(file.as_str()?)))
     };
     FILE_KEYS.into_iter().filter_map(name).collect()
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::columns::{self, OfBristles};
 use super::episodes::{check_bristles, check_grid};
 use super::error::RolloutError;
+use super::sensor::Image;
 use crate::observe::Under;
 use bristle::contact::Contact;
 use bristle::engine::Trajectories;
@@ -21,6 +22,8 @@ pub use bristle::shear::{Moment, Shear, of_parts, shear};
 pub(super) struct Images {
     shear: Vec<f32>,
     nearness: Vec<f32>,
+    /// Displacements of an elastic layer, if that is recorded.
+    markers: Vec<f32>,
     patches: Vec<OfPart>,
 }
 
@@ -38,9 +41,19 @@ impl Images {
             pool::run(|| {
                 all.try_for_each(|(i, ((shear, near), contact))| {
                     check_bristles(contact, from + i as u64, recorded)?;
-                    cells(contact, (from, i), t, grid, shear, near)
+                    cells(contact, (from, i), t, grid, shear, near)?;
+                    if let Some(sensor) = &recorded.sensor {
+                        let image = (from + i as u64, Image::Shear);
+                        sensor.read(image, [grid.nx, grid.ny], 2, &t.time, shear);
+                    }
+                    Ok::<(), RolloutError>(())
                 })
             })?;
+            if recorded.markers {
+                images.markers = vec![0.0; 2 * each * n];
+                let all = images.markers.par_chunks_mut(2 * each).zip(contacts).enumerate();
+                pool::run(|| all.for_each(|(i, (row, contact))| markers(contact, (from, i), t, recorded, row)));
+            }
         }
         if let Some(patches) = recorded.patches {
             let each = patches * t.frames();
@@ -70,7 +83,11 @@ impl Images {
 
     /// The numbers of an array.
     pub fn of(&self, name: &str) -> &[f32] {
-        if name == columns::SHEAR[0] { &self.shear } else { &self.nearness }
+        match columns::SHEAR.iter().position(|other| *other == name) {
+            Some(0) => &self.shear,
+            Some(1) => &self.nearness,
+            _ => &self.markers,
+        }
     }
 }
 
@@ -100,6 +117,27 @@ fn cells(
         }
     });
     Ok(())
+}
+
+/// Writes the displacements of an elastic layer of contact `i` of a block that begins with contact `from`. A
+/// sensor reads them as the forces that they take.
+fn markers(contact: &Contact, (from, i): (u64, usize), t: &Trajectories, recorded: &OfBristles, row: &mut [f32]) {
+    let stiffness = contact.cell_stiffness().unwrap_or(1.0);
+    let size = row.len() / t.frames();
+    in_samples(contact, i, t, |sample, at| {
+        let image = &mut row[size * sample..][..size];
+        let Some((patch, moment, bristles)) = at else {
+            image.fill(f32::NAN);
+            return;
+        };
+        for (cell, Shear { deflection, .. }) in shear(contact, patch, moment, bristles) {
+            image[2 * cell..][..2].copy_from_slice(&deflection.map(|x| (stiffness * x) as f32));
+        }
+    });
+    if let Some((sensor, grid)) = recorded.sensor.zip(recorded.shear) {
+        sensor.read((from + i as u64, Image::Shear), [grid.nx, grid.ny], 2, &t.time, row);
+    }
+    row.iter_mut().for_each(|force| *force = (f64::from(*force) / stiffness) as f32);
 }
 
 /// Writes what the patches of contact `i` of a block have in every sample.
