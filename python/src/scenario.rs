@@ -106,8 +106,10 @@ impl PyScenario {
 }
 
 /// Whether such contacts take an input.
-pub fn takes(Contact { body, inputs, .. }: &Contact, input: Input) -> bool {
+pub fn takes(contact: &Contact, input: Input) -> bool {
+    let Contact { body, inputs, .. } = contact;
     match input {
+        Input::NormalForce if contact.layer().is_some() => false,
         Input::NormalForce => inputs.patches.iter().all(|own| own.normal_force.is_none()),
         Input::MuC | Input::MuS => true,
         Input::Vx | Input::Vy | Input::W => body.free().is_none(),

@@ -31,9 +31,21 @@ EXTRAS = ["tactile", "shear", "margin"]
 NAMES = ["pose", "slip", "near_limit", "margin", "tactile", "shear", "cell_nearness", "normal_force", "time"]
 
 
+#: A ball in an elastic layer, whose frames begin at every second sample.
+SKIN = """
+cells = [7, 5]
+layer = { stiffness = 5e7, shear_stiffness = 2e7 }
+indenter = { shape = "sphere", radius = 0.02, every = 0.015625 }
+"""
+
+
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_what_a_policy_sees_is_what_the_data_sets_have(device, tmp_path):
-    scenario = bristle.Scenario.from_toml(TEXT.format(precision="" if device == "gpu" else 'precision = "f64"'))
+@pytest.mark.parametrize("patch", ["disc", "skin"])
+def test_what_a_policy_sees_is_what_the_data_sets_have(device, patch, tmp_path):
+    text = TEXT.format(precision="" if device == "gpu" else 'precision = "f64"')
+    if patch == "skin":
+        text = text.replace('shape = "disc"\ncells = [7, 5]\n', SKIN)
+    scenario = bristle.Scenario.from_toml(text)
     bristle.rollout(scenario, tmp_path / "run", formats=["npz"], extras=EXTRAS, device=device)
     with np.load(tmp_path / "run/trajectories.npz") as run:
         stored = {name: run[name] for name in [*NAMES, "displacement", "rotation"] if name != "time"}
