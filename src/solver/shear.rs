@@ -19,7 +19,7 @@ pub struct Shear {
     pub nearness: f64,
     /// Whether it slips faster than [`SLIP_SPEED`].
     pub slips: bool,
-    /// How far the bristle is bent, in the axes of the patch, where the body has moved \[m\].
+    /// How far the end of the bristle on the body is displaced from its root, in the axes of the patch \[m\].
     pub deflection: [f64; 2],
 }
 
