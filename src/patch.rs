@@ -3,11 +3,11 @@
 //! Patch frame: origin at the grid's centre, x to the right, y up. Cell `(ix, iy)` is centred at
 //! `((ix + 1/2 - nx/2) dx, (iy + 1/2 - ny/2) dy)`; maps are stored row by row, bottom row first.
 //!
-//! A map changes at break points of a contact's timeline, if it follows the normal force ([`Patch::rule`]), or
-//! frames of a recording or of an indenter ([`Patch::sequence`]). A [`MapKey`] says for which force or frame a map was made, and
-//! [`Patch::at`] makes the patch of a key. The key is part of a contact's state, so that a snapshot
-//! determines the present map. A map that follows the force is symmetric about the middle of its grid; frames
-//! are not, and move the centre of pressure.
+//! A map changes at break points of a contact's timeline, if it follows the normal force ([`Patch::rule`]) or
+//! frames of a recording or of an indenter ([`Patch::sequence`]). A [`MapKey`] says for which force or frame
+//! a map was made, and [`Patch::at`] makes the patch of a key. The key is part of a contact's state, so that
+//! a snapshot determines the present map. A map that follows the force is symmetric about the middle of its
+//! grid; frames are not, and move the centre of pressure.
 
 mod compound;
 mod friction_axes;

@@ -426,6 +426,29 @@ fn a_batch_follows_its_frames() {
     }
 }
 
+/// Calls that end where a map begins, in all models: what is read between them changes nothing after it.
+#[test]
+fn reading_before_a_map_changes_changes_nothing() {
+    let all = contacts(&held());
+    for (name, engine) in engines() {
+        let run = |reads: bool| {
+            let mut batch = engine.batch(all.clone(), Stepping::fixed(2e-4)).unwrap();
+            for _ in 0..8 {
+                batch.advance(EVERY).unwrap();
+                if reads {
+                    batch.samples().unwrap();
+                }
+            }
+            batch.samples().unwrap().to_vec()
+        };
+        for (k, (read, unread)) in run(true).iter().zip(run(false)).enumerate() {
+            let off = (read.pose.x - unread.pose.x).hypot(read.pose.y - unread.pose.y);
+            // Roundings differ where a pass is divided; on a wrong map it is micrometres.
+            assert!(off <= 1e-9, "{name}, {}: {off:e}", held()[k].0);
+        }
+    }
+}
+
 /// A state on a map that a contact does not have is refused.
 #[test]
 fn states_on_other_maps_are_refused() {
