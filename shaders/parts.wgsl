@@ -11,17 +11,11 @@
 
 const DRIVES_PARTS = true;
 
-// How many patches there are, and of each the number of the cell behind its last.
+// How many patches there are.
 var<private> part_count: u32;
-var<private> part_end: array<u32, MOST_PARTS>;
 // The share of the normal force of each, and what is subtracted from the twist of its bristles.
 var<private> part_share: array<f32, MOST_PARTS>;
 var<private> part_surface: array<vec3f, MOST_PARTS>;
-// The twist of the surface of each beside that of the contact, as the patch has it: at the start of the step,
-// in its first stage, and in the stage that was evaluated last.
-var<private> part_start: array<vec3f, MOST_PARTS>;
-var<private> part_first: array<vec3f, MOST_PARTS>;
-var<private> part_last: array<vec3f, MOST_PARTS>;
 
 // Where the inputs of patches are among the terms of the interval: behind those of a moving surface. First
 // are four polynomials of each patch. The slot of the first says how many patches there are, the slot of the
@@ -62,22 +56,23 @@ fn normal_force(_f_n: f32, tau: f32) -> f32 {
     return sum;
 }
 
+// The twist of the surface of a patch beside that of the contact, as the patch has it, of a body at pose q.
+fn in_patch(surface: vec3f, t: Transform, q: vec3f) -> vec3f {
+    let kind = contacts[contact].kind;
+    if (kind == KIND_GRIPPER || kind == KIND_PRESCRIBED) {
+        return surface;
+    }
+    return transform_twist(t, at(surface, q.xy));
+}
+
 // Takes over the inputs of the patches at local time tau, of a body at pose q.
 fn follow_parts(tau: f32, t: Transform, q: vec3f) {
-    let c = &contacts[contact];
-    let carried = c.kind == KIND_GRIPPER || c.kind == KIND_PRESCRIBED;
     let first = first_of_parts();
     part_count = min(terms[first].slot, MOST_PARTS);
     var f_n = 0.0;
     for (var i = 0u; i < part_count; i++) {
         let v = of_part(first, i, tau);
-        var surface = v.yzw;
-        if (!carried) {
-            surface = transform_twist(t, at(surface, q.xy));
-        }
-        part_last[i] = surface;
-        part_surface[i] = directed(surface);
-        part_end[i] = terms[first + 4u * i + 2u].slot;
+        part_surface[i] = directed(in_patch(v.yzw, t, q));
         part_share[i] = v.x;
         f_n += v.x;
     }
@@ -86,18 +81,6 @@ fn follow_parts(tau: f32, t: Transform, q: vec3f) {
         let share = bitcast<f32>(terms[first + 4u * i + 3u].slot);
         part_share[i] = select(share, part_share[i] / max(f_n, TINY), f_n > 0.0);
     }
-}
-
-// Notes the motion of the surfaces at the start of a step.
-fn start_parts() {
-    let q = bodies[own()].q;
-    follow_parts(tau, transform(q, 0.0), q);
-    part_start = part_last;
-}
-
-// Notes the motion of the surfaces in the stage that was evaluated last as that of the first stage.
-fn keep_parts() {
-    part_first = part_last;
 }
 
 // Commits the stage that is pending, under the motion of the surfaces in it.
@@ -113,6 +96,12 @@ fn commit_cells(u: vec3f, stage: Stage) {
     for (var i = 0u; i < turns; i++) { sweep_cell(i, k, u, true, stage, false, stage); }
 }
 
+// The motion of the surface of part number, a time dt after the start of the step.
+fn surface_ahead(number: u32, dt: f32) -> vec3f {
+    let q = pose_ahead(dt);
+    return in_patch(of_part(first_of_parts(), number, tau + dt).yzw, transform(q, dt), q);
+}
+
 // Estimated error of the motion of the surfaces, docs/model.md (59b): that of the formula of the step, and
 // that of the pose ahead, at which a surface that turns has another velocity.
 fn error_of_parts() -> f32 {
@@ -122,17 +111,19 @@ fn error_of_parts() -> f32 {
     let strays = moves * size((1.0 - KAPPA) * body.du1 + KAPPA * body.du);
     var most = 0.0;
     for (var i = 0u; i < part_count; i++) {
-        let first = part_first[i];
-        let bend = (part_last[i] - first) / (1.0 - KAPPA) - (first - part_start[i]) / KAPPA;
-        most = max(most, QUADRATURE * size(bend) + abs(part_last[i].z) * strays);
+        let first = surface_ahead(i, KAPPA * h);
+        let last = surface_ahead(i, h);
+        let bend = (last - first) / (1.0 - KAPPA) - (first - surface_ahead(i, 0.0)) / KAPPA;
+        most = max(most, QUADRATURE * size(bend) + abs(last.z) * strays);
     }
     return most;
 }
 
 // The patch that has a cell.
 fn part_of(cell: u32) -> u32 {
+    let first = first_of_parts();
     var number = 0u;
-    while (number + 1u < part_count && cell >= part_end[number]) {
+    while (number + 1u < part_count && cell >= terms[first + 4u * number + 2u].slot) {
         number += 1u;
     }
     return number;

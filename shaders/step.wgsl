@@ -116,9 +116,6 @@ fn start_step() {
     if (moving) {
         start_rates(surface_twist(tau));
     }
-    if (DRIVES_PARTS) {
-        start_parts();
-    }
     let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
     rest = select(opaque_number(left - left / n), 0.0, n == 1.0);
@@ -289,9 +286,6 @@ fn finish_stage(st: Stage, solved: bool, prescribed: bool) -> bool {
         bodies[own()].du1 = bodies[own()].du;
         if (moving) {
             keep_rates();
-        }
-        if (DRIVES_PARTS) {
-            keep_parts();
         }
         if (adaptive && solved) {
             save();

@@ -177,7 +177,10 @@ fn one_step_with_inputs_of_patches_is_the_same_on_the_gpu_and_wrong_kernels_are_
     let mutants: [fn(String) -> String; 4] = [
         |text| replaced(text, "u - part_surface[part_of(cell)]", "u"),
         |text| replaced(text, "part_share[i] = v.x;", "part_share[i] = 1.0;"),
-        |text| replaced(text, "cell >= part_end[number]", "cell > part_end[number]"),
+        |text| {
+            let end = "terms[first + 4u * number + 2u].slot";
+            replaced(text, &format!("cell >= {end}"), &format!("cell > {end}"))
+        },
         |text| replaced(text, "transform_twist(t, at(surface, q.xy))", "transform_twist(t, surface)"),
     ];
     for edit in mutants {

@@ -9,12 +9,6 @@ fn normal_force(f_n: f32, _tau: f32) -> f32 {
 fn follow_parts(_tau: f32, _t: Transform, _q: vec3f) {
 }
 
-fn start_parts() {
-}
-
-fn keep_parts() {
-}
-
 fn commit_parts() {
 }
 

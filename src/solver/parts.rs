@@ -22,40 +22,27 @@ use crate::patch::Part;
 
 /// What the patches of a contact have of their own.
 pub(super) struct Parts<R: Real> {
-    /// The motions of their surfaces; none where patches have nothing of their own.
-    motions: Vec<Surfaces<R>>,
-    /// Their shares of the normal force in the compound patch [-], which count where there is none.
+    /// Their shares of the normal force in the compound patch [-], which count where there is none. None
+    /// where patches have nothing of their own.
     shares: Vec<f64>,
     /// What the bristles need of each.
     now: Vec<PartNow<R>>,
 }
 
-/// The twist of the surface of a patch beside that of the contact, as the patch has it: at the start of the
-/// step, in its first stage, and in the stage that was evaluated last.
-#[derive(Clone, Copy)]
-struct Surfaces<R> {
-    start: Vec3<R>,
-    first: Vec3<R>,
-    last: Vec3<R>,
-}
-
 impl<R: Real> Parts<R> {
     /// No patches.
     pub(super) const fn none() -> Self {
-        Self { motions: Vec::new(), shares: Vec::new(), now: Vec::new() }
+        Self { shares: Vec::new(), now: Vec::new() }
     }
 
     /// For the patches of a contact.
     pub(super) fn set(&mut self, contact: &Contact) {
-        let rest = Vec3::zero();
-        self.motions.clear();
         self.shares.clear();
         self.now.clear();
         if contact.drives_parts() {
-            let parts = contact.patch.parts();
-            self.motions.resize(parts.len(), Surfaces { start: rest, first: rest, last: rest });
-            self.shares.extend(parts.iter().map(Part::share));
-            self.now.extend(self.shares.iter().map(|share| PartNow { surface: rest, share: R::splat(*share) }));
+            self.shares.extend(contact.patch.parts().iter().map(Part::share));
+            let rest = |share: &f64| PartNow { surface: Vec3::zero(), share: R::splat(*share) };
+            self.now.extend(self.shares.iter().map(rest));
         }
     }
 }
@@ -64,22 +51,25 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// Whether patches have inputs of their own.
     #[inline(always)]
     pub(super) fn drives_parts(&self) -> bool {
-        B::TAKES_PARTS && !self.parts.motions.is_empty()
+        B::TAKES_PARTS && !self.parts.now.is_empty()
+    }
+
+    /// The twist of the surface of a patch beside that of the contact, as the patch has it, of a body at pose
+    /// `q`.
+    fn in_patch(&self, surface: Vec3<R>, t: &Transform<R>, q: Vec3<R>) -> Vec3<R> {
+        let carried = R::from_bitmask(self.contacts.gripper | self.contacts.prescribed);
+        Vec3::select(carried, surface, t.twist(at(surface, [q.x, q.y])))
     }
 
     /// Lets the bristles have the inputs `of_parts` of the patches, of a body at pose `q`.
     #[inline(never)]
     pub(super) fn follow_parts(&mut self, tau: R, t: &Transform<R>, q: Vec3<R>) {
         let zero = R::splat(0.0);
-        let count = self.parts.motions.len();
-        let carried = R::from_bitmask(self.contacts.gripper | self.contacts.prescribed);
         let mut f_n = zero;
-        for k in 0..count {
+        for k in 0..self.parts.now.len() {
             let [force, vx, vy, w] = self.interval.of_part(k, tau);
-            let s = Vec3::new(vx, vy, w);
-            let own = Vec3::select(carried, s, t.twist(at(s, [q.x, q.y])));
-            self.parts.motions[k].last = own;
-            self.parts.now[k] = PartNow { surface: self.directed(own), share: force };
+            let surface = self.directed(self.in_patch(Vec3::new(vx, vy, w), t, q));
+            self.parts.now[k] = PartNow { surface, share: force };
             f_n += force;
         }
         let is_pressed = zero.lt(f_n);
@@ -88,19 +78,6 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             now.share = R::select(is_pressed, now.share * of_force, R::splat(*share));
         }
         self.bristles.set_parts(&self.parts.now);
-    }
-
-    /// Notes the motion of the surfaces at the start of a step.
-    pub(super) fn start_parts(&mut self) {
-        let q = self.body.q;
-        let t = self.transform(q, R::splat(0.0));
-        self.follow_parts(self.step.tau, &t, q);
-        self.parts.motions.iter_mut().for_each(|own| own.start = own.last);
-    }
-
-    /// Notes the motion of the surfaces in the stage that was evaluated last as that of the first stage.
-    pub(super) fn keep_parts(&mut self) {
-        self.parts.motions.iter_mut().for_each(|own| own.first = own.last);
     }
 
     /// Commits the stage that is pending, under the motion of the surfaces in it.
@@ -113,6 +90,13 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
     }
 
+    /// The motion of the surface of patch `k`, a time `dt` after the start of the step.
+    fn surface_ahead(&self, k: usize, dt: R) -> Vec3<R> {
+        let q = self.pose_ahead(dt);
+        let [_, vx, vy, w] = self.interval.of_part(k, self.step.tau + dt);
+        self.in_patch(Vec3::new(vx, vy, w), &self.transform(q, dt), q)
+    }
+
     /// Estimated error [m/s] of the motion of the surfaces, `docs/model.md` (59b): that of the formula of the
     /// step, and that of the pose ahead, at which a surface that turns has another velocity.
     pub(super) fn error_of_parts(&self) -> R {
@@ -120,8 +104,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let strays = (self.step.du1 * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), self.stage.du);
         let strays = R::select(R::from_bitmask(self.contacts.gripper), zero, self.step.h * self.size(strays));
         let mut most = zero;
-        for Surfaces { start, first, last } in &self.parts.motions {
-            let bend = ((*last - *first) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), *first - *start);
+        for k in 0..self.parts.now.len() {
+            let (start, last) = (self.surface_ahead(k, zero), self.surface_ahead(k, self.step.h));
+            let first = self.surface_ahead(k, R::splat(KAPPA) * self.step.h);
+            let bend = ((last - first) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), first - start);
             most = most.max(R::splat(QUADRATURE).fma(self.size(bend), last.z.max(-last.z) * strays));
         }
         most

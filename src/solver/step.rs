@@ -141,9 +141,6 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.surface.moving & self.starting != 0 {
             self.start_rates(surface_twist(&v));
         }
-        if self.drives_parts() {
-            self.start_parts();
-        }
         let longest = to_f64(self.longest_step(&v));
         let (starts, left, h_max, old) =
             (to_f64(R::select(starting, one, zero)), self.interval.left, self.contacts.h_max, self.step.rest);
@@ -366,9 +363,6 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         update(R::from_bitmask(first), &mut self.step.du1, self.stage.du);
         if self.surface.moving != 0 {
             self.keep_rates(first);
-        }
-        if self.drives_parts() && first != 0 {
-            self.keep_parts();
         }
         if self.tolerance.is_some() {
             self.bristles.save(R::from_bitmask(first & solved));
