@@ -167,7 +167,7 @@ tau = { mean = 0.01, sines = [{ amplitude = 0.01, frequency = { uniform = [1, 5]
 
 /// Kinds of contacts with what patches have in hands and on tables; the rest of the scenario begins among the
 /// keys of friction.
-const OF_FEATURES: [(&str, &str, &str); 7] = [
+const OF_FEATURES: [(&str, &str, &str); 8] = [
     (
         "box on a belt that swings",
         "0.04",
@@ -239,6 +239,21 @@ normal_force = 3.0
 surface = { vx = { points = [[0.5, -0.2], [1, { uniform = [-0.2, 0.2] }]] } }
 "#,
     ),
+    (
+        "three patches with regions and directions on a belt",
+        "0.02",
+        r#"map = [[1.0, 0.4, 0.7], [0.3, 1.2, 0.8]]
+mu = { ratio = 0.4, angle = 0.7 }
+[body]
+kind = "body"
+mass = { uniform = [0.3, 0.8] }
+inertia = { rectangle = [0.12, 0.06] }
+[inputs]
+tilt = { angle = 0.0 }
+[inputs.surface]
+vx = { mean = 0.0, sines = [{ amplitude = { uniform = [0.05, 0.3] }, frequency = { uniform = [1, 6] } }] }
+THREE"#,
+    ),
 ];
 
 const THREE: &str = r#"[[patches]]
@@ -254,28 +269,90 @@ friction = { uniform = [0.4, 1.2] }
 /// The models, by their numbers, under which these are simulated: two grids, and a limit surface.
 const MODELS_OF_FEATURES: [usize; 3] = [0, 1, 5];
 
-/// Names, sizes of patches, what their scenarios have beside them, and the models of kinds of contacts.
-type Kind = (&'static str, &'static str, String, Vec<usize>);
+/// Kinds of contacts whose bristles are those of an elastic layer: patch, and the rest of the scenario.
+const OF_LAYERS: [(&str, &str, &str); 2] = [
+    (
+        "ball that rocks on a skin",
+        r#"size = 0.02
+cells = 9
+layer = { stiffness = 5e7, shear_stiffness = { log_uniform = [1e7, 1e8] } }
+[patch.indenter]
+shape = "sphere"
+radius = { uniform = [0.01, 0.03] }
+depth = { mean = 6e-4, sines = [{ amplitude = { uniform = [1e-4, 4e-4] }, frequency = { uniform = [0.5, 2] } }] }
+at = [{ mean = 0.0, sines = [{ amplitude = { uniform = [0, 2e-3] }, frequency = 1.0 }] }, 0]"#,
+        r#"[body]
+kind = "world"
+mass = { uniform = [0.05, 0.2] }
+inertia = { disc = 0.02 }
+[inputs.wrench.fx]
+mean = { uniform = [0.0, 0.2] }
+sines = [{ amplitude = { uniform = [0.1, 0.8] }, frequency = { uniform = [1, 5] } }]
+[inputs.wrench.tau]
+mean = 0.0
+sines = [{ amplitude = { uniform = [0, 1e-3] }, frequency = { uniform = [1, 5] } }]
+"#,
+    ),
+    (
+        "box pressed on a skin",
+        r#"size = 0.03
+cells = 9
+layer = { stiffness = 5e7, shear_stiffness = { log_uniform = [1e7, 1e8] } }
+[patch.indenter]
+shape = "box"
+size = [0.02, 0.012]
+turn = { uniform = [0, 1.5] }"#,
+        GRIP,
+    ),
+];
+/// Of these; their stiffness is that of the layer.
+const LAYER_FRICTION: &str = r#"mu_c = { uniform = [0.3, 1.2] }
+mu_s_over_mu_c = { uniform = [1.0, 1.4] }
+v_s = { log_uniform = [5e-4, 1e-2] }"#;
+
+/// What the contacts of a kind have: the tables `patch` and `friction` of their scenarios, the rest of these,
+/// and their models by number.
+struct Kind {
+    name: &'static str,
+    patch: String,
+    friction: &'static str,
+    rest: String,
+    models: Vec<usize>,
+}
 
 /// The kinds of every model.
 fn kinds() -> Vec<Kind> {
-    let all = || (0..MODELS.len()).collect();
     let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
         let hold = if name.ends_with("held inputs") { "hold = 0.01" } else { "" };
-        (*name, *size, rest.replace("HOLD", hold).replace("AHEAD", "0.01"), all())
+        let (shapes, friction) = if name.ends_with("limit") { (GRADIENT, TABLE_1) } else { (SHAPES, FRICTION) };
+        Kind {
+            name,
+            patch: format!("{shapes}\nsize = {size}"),
+            friction,
+            rest: rest.replace("HOLD", hold).replace("AHEAD", "0.01"),
+            models: (0..MODELS.len()).collect(),
+        }
     };
     KINDS.iter().map(kind).collect()
 }
 
-/// The kinds of [`OF_FEATURES`].
+/// The kinds of [`OF_FEATURES`] and of [`OF_LAYERS`].
 fn kinds_of_features() -> Vec<Kind> {
     let kind = |(name, size, rest): &(&'static str, &'static str, &str)| {
         let rest = rest.replace("PUSH", PUSH).replace("AHEAD", "0.005").replace("THREE", THREE);
         // A reduced bristle has no patches with inputs of their own.
         let is_of_grids = rest.contains("surface = {");
-        (*name, *size, rest, MODELS_OF_FEATURES.into_iter().filter(|model| !is_of_grids || *model < 2).collect())
+        let models = MODELS_OF_FEATURES.into_iter().filter(|model| !is_of_grids || *model < 2).collect();
+        Kind { name, patch: format!("{SHAPES}\nsize = {size}"), friction: FRICTION, rest, models }
     };
-    OF_FEATURES.iter().map(kind).collect()
+    let on_layer = |(name, patch, rest): &(&'static str, &str, &str)| Kind {
+        name,
+        patch: (*patch).to_owned(),
+        friction: LAYER_FRICTION,
+        rest: rest.replace("HOLD", ""),
+        models: vec![0, 1],
+    };
+    OF_FEATURES.iter().map(kind).chain(OF_LAYERS.iter().map(on_layer)).collect()
 }
 
 /// A contact with the numbers of its kind and its model.
@@ -287,14 +364,12 @@ struct Drawn {
 
 fn draw(kinds: &[Kind], each: u64) -> Result<Vec<Drawn>, Error> {
     let mut all = Vec::new();
-    for (kind, (name, size, rest, models)) in kinds.iter().enumerate() {
-        let is_limit = name.ends_with("limit");
-        let (shapes, friction) = if is_limit { (GRADIENT, TABLE_1) } else { (SHAPES, FRICTION) };
+    for (kind, Kind { name, patch, friction, rest, models }) in kinds.iter().enumerate() {
         for &model in models {
             let (_, law, contact) = MODELS[model];
             let text = format!(
-                "duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n[patch]\n{shapes}\n\
-                 size = {size}\n[friction]\nlaw = \"{law}\"\n{friction}\n{rest}"
+                "duration = {DURATION}\ncontacts = {each}\nseed = 5\n[contact]\n{contact}\n[patch]\n{patch}\n\
+                 [friction]\nlaw = \"{law}\"\n{friction}\n{rest}"
             );
             let scenario = Scenario::parse(&text, ".".as_ref(), name)?;
             for k in 0..each {
@@ -373,7 +448,7 @@ fn by_kind(kinds: &[Kind], drawn: &[Drawn], truth: &Truth, errors: &[f64]) -> Ta
         let errors = truth.sorted(errors, |k| of(&drawn[k]));
         table.row([name.to_owned()].into_iter().chain([0.5, 0.9, 1.0].map(|q| short(quantile(&errors, q), 2))));
     };
-    for (i, (name, ..)) in kinds.iter().enumerate() {
+    for (i, Kind { name, .. }) in kinds.iter().enumerate() {
         row(name, &|d| d.kind == i);
     }
     for (i, (name, ..)) in MODELS.iter().enumerate().filter(|(i, _)| drawn.iter().any(|d| d.model == *i)) {
@@ -396,8 +471,8 @@ pub(super) fn run_features(context: &Context<'_>) -> Result<Vec<Item>, Error> {
     let item = Item::new(
         "tolerance_features",
         "What a tolerance promises in hands and on tables",
-        "Ours: so it is on surfaces that move, under friction by region and by direction, and with several \
-         patches, also where these have normal forces and surfaces of their own.",
+        "Ours: so it is on surfaces that move, under friction by region and by direction, with several patches, \
+         also where these have normal forces and surfaces of their own, and on elastic layers.",
     );
     promise(context, item, &kinds_of_features())
 }
@@ -476,7 +551,7 @@ fn describe(item: &mut Item, row: &[String], kinds: &[Kind], drawn: usize, sound
         "{drawn} contacts of {} kinds under up to {} models and laws, drawn at random, {DURATION} s; truth: this \
          program in double precision with steps of at most {:e} s and a tolerance of {EXACT:e} m/s",
         kinds.len(),
-        kinds.iter().map(|(.., models)| models.len()).max().unwrap_or(0),
+        kinds.iter().map(|kind| kind.models.len()).max().unwrap_or(0),
         STEPS[0]
     );
 }
