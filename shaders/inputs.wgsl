@@ -26,3 +26,16 @@ fn inputs(tau: f32) -> Inputs {
     let load = vec3f(v[SLOT_LOAD], v[SLOT_LOAD + 1u], v[SLOT_LOAD + 2u]);
     return Inputs(max(normal_force(v[SLOT_F_N], tau), 0.0), load, v[SLOT_MU_C], v[SLOT_MU_S]);
 }
+
+// A polynomial, as a term of the interval has it, a time dt after tau. The estimates of the errors compare
+// velocities of surfaces within one step. The rounding of tau + dt would be most of their differences.
+fn polynomial_ahead(c: Term, tau: f32, dt: f32) -> f32 {
+    return (c.amplitude + tau * (c.omega + tau * c.phase)) + dt * (c.omega + (2.0 * tau + dt) * c.phase);
+}
+
+// A sinusoid a time dt after tau, as polynomial_ahead.
+fn wave_ahead(c: Term, tau: f32, dt: f32) -> f32 {
+    let now = turned(c.omega * tau + c.phase);
+    let by = turned(c.omega * dt);
+    return c.amplitude * (now.y * by.x + now.x * by.y);
+}

@@ -31,19 +31,18 @@ var<private> rates_start: Rates;
 var<private> rates_first: Rates;
 var<private> rates_last: Rates;
 
-// The twist of the surface at the origin of its frame, at local time tau. Its polynomials are behind the
-// sinusoids of the other inputs, and behind them are its own sinusoids, as many as the slot of the first
-// polynomial says.
-fn surface_twist(tau: f32) -> vec3f {
+// The twist of the surface at the origin of its frame, a time dt after local time tau. Its polynomials are
+// behind the sinusoids of the other inputs, and behind them are its own sinusoids, as many as the slot of the
+// first polynomial says.
+fn surface_twist(tau: f32, dt: f32) -> vec3f {
     let now = &intervals[now_at];
     let first = now.term_first + now.term_count;
     var v: array<f32, 3>;
     for (var i = 0u; i < 3u; i++) {
-        let c = terms[first + i];
-        v[i] = c.amplitude + tau * (c.omega + tau * c.phase);
+        v[i] = polynomial_ahead(terms[first + i], tau, dt);
     }
     for (var i = first + 3u; i < first + 3u + terms[first].slot; i++) {
-        v[terms[i].slot - SLOT_SURFACE] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
+        v[terms[i].slot - SLOT_SURFACE] += wave_ahead(terms[i], tau, dt);
     }
     return vec3f(v[0], v[1], v[2]);
 }

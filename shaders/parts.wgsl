@@ -30,17 +30,16 @@ fn first_of_parts() -> u32 {
     return first;
 }
 
-// Normal force of part number, and the twist of its surface, at local time tau.
-fn of_part(first: u32, number: u32, tau: f32) -> vec4f {
+// Normal force of part number, and the twist of its surface, a time dt after local time tau.
+fn of_part(first: u32, number: u32, tau: f32, dt: f32) -> vec4f {
     var v: array<f32, 4>;
     for (var i = 0u; i < 4u; i++) {
-        let c = terms[first + 4u * number + i];
-        v[i] = c.amplitude + tau * (c.omega + tau * c.phase);
+        v[i] = polynomial_ahead(terms[first + 4u * number + i], tau, dt);
     }
     let waves = first + 4u * terms[first].slot;
     for (var i = waves; i < waves + terms[first + 1u].slot; i++) {
         if (terms[i].slot / 4u == number) {
-            v[terms[i].slot % 4u] += terms[i].amplitude * turned(terms[i].omega * tau + terms[i].phase).y;
+            v[terms[i].slot % 4u] += wave_ahead(terms[i], tau, dt);
         }
     }
     return vec4f(max(v[0], 0.0), v[1], v[2], v[3]);
@@ -51,7 +50,7 @@ fn normal_force(_f_n: f32, tau: f32) -> f32 {
     let first = first_of_parts();
     var sum = 0.0;
     for (var i = 0u; i < terms[first].slot; i++) {
-        sum += of_part(first, i, tau).x;
+        sum += of_part(first, i, tau, 0.0).x;
     }
     return sum;
 }
@@ -65,13 +64,13 @@ fn in_patch(surface: vec3f, t: Transform, q: vec3f) -> vec3f {
     return transform_twist(t, at(surface, q.xy));
 }
 
-// Takes over the inputs of the patches at local time tau, of a body at pose q.
-fn follow_parts(tau: f32, t: Transform, q: vec3f) {
+// Takes over the inputs of the patches a time dt after local time tau, of a body at pose q.
+fn follow_parts(tau: f32, dt: f32, t: Transform, q: vec3f) {
     let first = first_of_parts();
     part_count = min(terms[first].slot, MOST_PARTS);
     var f_n = 0.0;
     for (var i = 0u; i < part_count; i++) {
-        let v = of_part(first, i, tau);
+        let v = of_part(first, i, tau, dt);
         part_surface[i] = directed(in_patch(v.yzw, t, q));
         part_share[i] = v.x;
         f_n += v.x;
@@ -99,7 +98,7 @@ fn commit_cells(u: vec3f, stage: Stage) {
 // The motion of the surface of part number, a time dt after the start of the step.
 fn surface_ahead(number: u32, dt: f32) -> vec3f {
     let q = pose_ahead(dt);
-    return in_patch(of_part(first_of_parts(), number, tau + dt).yzw, transform(q, dt), q);
+    return in_patch(of_part(first_of_parts(), number, tau, dt).yzw, transform(q, dt), q);
 }
 
 // Estimated error of the motion of the surfaces, docs/model.md (59b): that of the formula of the step, and

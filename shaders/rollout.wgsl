@@ -248,7 +248,7 @@ fn record(v: Inputs, at_index: u32) {
         patch_u = transform_twist(transform(body.q, 0.0), body.u);
     }
     if (moving) {
-        let s = surface_twist(intervals[now_at].length);
+        let s = surface_twist(intervals[now_at].length, 0.0);
         if (c.kind == KIND_PRESCRIBED) {
             patch_u -= s;
         } else {
@@ -259,7 +259,7 @@ fn record(v: Inputs, at_index: u32) {
         }
     }
     if (DRIVES_PARTS) {
-        follow_parts(intervals[now_at].length, transform(body.q, 0.0), body.q);
+        follow_parts(intervals[now_at].length, 0.0, transform(body.q, 0.0), body.q);
     }
     var w = wrench(k, directed(patch_u), Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
     w.wrench = directed(w.wrench);

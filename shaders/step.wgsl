@@ -114,7 +114,7 @@ fn start_step() {
     let now = &intervals[now_at];
     tau = now.length - left;
     if (moving) {
-        start_rates(surface_twist(tau));
+        start_rates(surface_twist(tau, 0.0));
     }
     let n = max(ceil(left / longest_step(inputs(tau)) - STEP_SLACK), 1.0);
     // The steps are differences of what is left, so that they add up to the interval, docs/model.md (55).
@@ -167,7 +167,7 @@ fn pass_over_bristles(task: u32) {
         // There is nothing to solve, so that this pass commits the stage at once.
         patch_twist = v.load;
         if (moving) {
-            patch_twist -= surface_twist(tau + dt);
+            patch_twist -= surface_twist(tau, dt);
         }
         if (!second) {
             bodies[own()].before = v.load;
@@ -177,7 +177,7 @@ fn pass_over_bristles(task: u32) {
     }
     if (DRIVES_PARTS) {
         let q = pose_ahead(dt);
-        follow_parts(tau + dt, transform(q, dt), q);
+        follow_parts(tau, dt, transform(q, dt), q);
     }
     let twist = directed(at(patch_twist, patch_point()));
     let sums = patch_wrench(sweep(k, twist, pending, committed(pending_stage), solving, st));
@@ -220,7 +220,7 @@ fn newton(a: f32, dt: f32, v: Inputs, sums: Sums) -> bool {
     var du = body.du;
     var s = vec3f(0.0);
     if (moving) {
-        s = surface_twist(tau + dt);
+        s = surface_twist(tau, dt);
     }
     if (newton_steps == 0u) {
         if (moving) {

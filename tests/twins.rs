@@ -174,13 +174,14 @@ fn one_step_with_inputs_of_patches_is_the_same_on_the_gpu_and_wrong_kernels_are_
         assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
         text.replace(right, wrong)
     }
-    let mutants: [fn(String) -> String; 4] = [
+    let mutants: [fn(String) -> String; 5] = [
         |text| replaced(text, "u - part_surface[part_of(cell)]", "u"),
         |text| replaced(text, "part_share[i] = v.x;", "part_share[i] = 1.0;"),
         |text| {
             let end = "terms[first + 4u * number + 2u].slot";
             replaced(text, &format!("cell >= {end}"), &format!("cell > {end}"))
         },
+        |text| replaced(text, "now.y * by.x + now.x * by.y", "now.y * by.x"),
         |text| replaced(text, "transform_twist(t, at(surface, q.xy))", "transform_twist(t, surface)"),
     ];
     for edit in mutants {

@@ -6,7 +6,7 @@ fn normal_force(f_n: f32, _tau: f32) -> f32 {
     return f_n;
 }
 
-fn follow_parts(_tau: f32, _t: Transform, _q: vec3f) {
+fn follow_parts(_tau: f32, _dt: f32, _t: Transform, _q: vec3f) {
 }
 
 fn commit_parts() {

@@ -1,7 +1,7 @@
 //! The inputs of the contacts in lanes over their intervals. Twin: `shaders/inputs.wgsl`.
 //!
-//! Only here: `new`, `start`, `start_tangent`, `start_parts`, `of_part`, `force_of_parts`, `clear`,
-//! `add_sinusoids`.
+//! Only here: `new`, `start`, `start_tangent`, `of_part`, `force_of_parts`, `clear`, `surface`,
+//! `add_sinusoids`, `add_sinusoids_of_surface`, `refill`.
 
 use super::bristles::Bits;
 use super::lanes::set_bit;
@@ -15,8 +15,9 @@ pub struct LaneInterval<R: Real> {
     /// Their sinusoids, and the lanes that have some.
     terms: Vec<Vec<Term>>,
     waves: Bits,
-    /// Lanes with a surface that moves, which alone have the slots from [`slot::SURFACE`] on.
-    moving: Bits,
+    /// Sinusoids of surfaces that move, whose slots are counted from [`slot::SURFACE`].
+    terms_of_surface: Vec<Vec<Term>>,
+    waves_of_surface: Bits,
     /// Polynomials and sinusoids of several patches with inputs of their own, whose contact is alone in its
     /// solver.
     parts: Vec<[[R; 3]; slot::OF_PART]>,
@@ -36,7 +37,8 @@ impl<R: Real> LaneInterval<R> {
             c: [[R::splat(0.0); 3]; slot::COUNT],
             terms: vec![Vec::new(); R::LANES],
             waves: 0,
-            moving: 0,
+            terms_of_surface: vec![Vec::new(); R::LANES],
+            waves_of_surface: 0,
             parts: Vec::new(),
             terms_of_parts: Vec::new(),
             tangent_terms: Vec::new(),
@@ -54,30 +56,27 @@ impl<R: Real> LaneInterval<R> {
             }
         }
         self.tangent_terms.clear();
-        self.terms[l].clone_from(&interval.terms);
-        set_bit(&mut self.waves, l, !interval.terms.is_empty());
-        set_bit(&mut self.moving, l, interval.c[slot::SURFACE..].as_flattened().iter().any(|c| *c != 0.0));
+        let terms = |from: usize, to: usize| {
+            let own = interval.terms.iter().filter(move |term| (from..to).contains(&term.slot));
+            own.map(move |term| Term { slot: term.slot - from, ..*term })
+        };
+        refill(&mut self.terms[l], terms(0, slot::SURFACE));
+        refill(&mut self.terms_of_surface[l], terms(slot::SURFACE, slot::COUNT));
+        set_bit(&mut self.waves, l, !self.terms[l].is_empty());
+        set_bit(&mut self.waves_of_surface, l, !self.terms_of_surface[l].is_empty());
         (self.length[l], self.left[l]) = (interval.length, interval.length);
         self.parts.clear();
         if !interval.parts.is_empty() {
-            self.start_parts(l, interval);
+            self.parts.extend(interval.parts.iter().map(|part| part.map(|c| c.map(R::splat))));
+            refill(&mut self.terms_of_parts, terms(slot::COUNT, usize::MAX));
         }
     }
 
-    /// Takes over what patches have of their own.
-    fn start_parts(&mut self, l: usize, interval: &Interval) {
-        self.parts.extend(interval.parts.iter().map(|part| part.map(|c| c.map(R::splat))));
-        let own = interval.terms.iter().filter(|term| term.slot >= slot::COUNT);
-        self.terms_of_parts.clear();
-        self.terms_of_parts.extend(own.map(|term| Term { slot: term.slot - slot::COUNT, ..*term }));
-        self.terms[l].retain(|term| term.slot < slot::COUNT);
-    }
-
-    /// Inputs of part `k` at local times `tau` [s].
-    pub fn of_part(&self, k: usize, tau: R) -> [R; slot::OF_PART] {
-        let mut v = self.parts[k].map(|c| tau.fma(tau.fma(c[2], c[1]), c[0]));
+    /// Inputs of part `k` a time `dt` [s] after local times `tau` [s].
+    pub fn of_part(&self, k: usize, tau: R, dt: R) -> [R; slot::OF_PART] {
+        let mut v = self.parts[k].map(|c| polynomial_ahead(c, tau, dt));
         for term in self.terms_of_parts.iter().filter(|term| term.slot / slot::OF_PART == k) {
-            v[term.slot % slot::OF_PART] += R::splat(term.amplitude * (term.omega * tau.lane(0) + term.phase).sin());
+            v[term.slot % slot::OF_PART] += R::splat(wave_ahead(term, tau.lane(0), dt.lane(0)));
         }
         v[0] = v[0].max(R::splat(0.0));
         v
@@ -86,7 +85,7 @@ impl<R: Real> LaneInterval<R> {
     /// The normal force [N] of all parts at local times `tau` [s].
     #[inline(never)]
     fn force_of_parts(&self, tau: R) -> R {
-        (0..self.parts.len()).fold(R::splat(0.0), |sum, k| sum + self.of_part(k, tau)[0])
+        (0..self.parts.len()).fold(R::splat(0.0), |sum, k| sum + self.of_part(k, tau, R::splat(0.0))[0])
     }
 
     /// For a number type with one lane that carries derivatives: puts derivative `k` of the inputs, a
@@ -101,22 +100,45 @@ impl<R: Real> LaneInterval<R> {
     /// Empties a lane.
     pub fn clear(&mut self, l: usize) {
         set_bit(&mut self.waves, l, false);
-        set_bit(&mut self.moving, l, false);
+        set_bit(&mut self.waves_of_surface, l, false);
         self.parts.clear();
     }
 
-    /// Inputs at local times `tau` [s], without sinusoids in lanes that are not among `lanes`.
+    /// The twist of the surface that moves [m/s, m/s, rad/s], a time `dt` [s] after local times `tau` [s], in
+    /// `lanes`.
+    #[inline(always)]
+    pub fn surface(&self, tau: R, dt: R, lanes: Bits) -> [R; 3] {
+        let mut v = [R::splat(0.0); 3];
+        for (v, c) in v.iter_mut().zip(&self.c[slot::SURFACE..]) {
+            *v = polynomial_ahead(*c, tau, dt);
+        }
+        if self.waves_of_surface & lanes != 0 {
+            self.add_sinusoids_of_surface(tau, dt, lanes, &mut v);
+        }
+        v
+    }
+
+    /// Adds the sinusoids of the surfaces of those of `lanes` that have some.
+    #[inline(never)]
+    fn add_sinusoids_of_surface(&self, tau: R, dt: R, lanes: Bits, v: &mut [R; 3]) {
+        let mut waves = self.waves_of_surface & lanes;
+        while waves != 0 {
+            let l = waves.trailing_zeros() as usize;
+            waves &= waves - 1;
+            for term in &self.terms_of_surface[l] {
+                let v = &mut v[term.slot];
+                v.set(l, v.lane(l) + wave_ahead(term, tau.lane(l), dt.lane(l)));
+            }
+        }
+    }
+
+    /// Inputs but those of surfaces at local times `tau` [s], without sinusoids in lanes that are not among
+    /// `lanes`.
     #[inline(always)]
     pub fn inputs(&self, tau: R, lanes: Bits) -> [R; slot::COUNT] {
         let mut v = [R::splat(0.0); slot::COUNT];
-        let at = |c: &[R; 3]| tau.fma(tau.fma(c[2], c[1]), c[0]);
         for (v, c) in v[..slot::SURFACE].iter_mut().zip(&self.c) {
-            *v = at(c);
-        }
-        if self.moving & lanes != 0 {
-            for (v, c) in v.iter_mut().zip(&self.c).skip(slot::SURFACE) {
-                *v = at(c);
-            }
+            *v = tau.fma(tau.fma(c[2], c[1]), c[0]);
         }
         if self.waves & lanes != 0 {
             self.add_sinusoids(tau, lanes, &mut v);
@@ -147,4 +169,22 @@ impl<R: Real> LaneInterval<R> {
             }
         }
     }
+}
+
+/// Replaces the terms of `to`.
+fn refill(to: &mut Vec<Term>, terms: impl Iterator<Item = Term>) {
+    to.clear();
+    to.extend(terms);
+}
+
+/// A polynomial a time `dt` after `tau`. The estimates of the errors compare velocities of surfaces within
+/// one step. In single precision the rounding of `tau + dt` would be most of their differences.
+fn polynomial_ahead<R: Real>(c: [R; 3], tau: R, dt: R) -> R {
+    let slope = (tau + tau + dt).fma(c[2], c[1]);
+    dt.fma(slope, tau.fma(tau.fma(c[2], c[1]), c[0]))
+}
+
+/// A sinusoid a time `dt` after `tau`, as [`polynomial_ahead`].
+fn wave_ahead(term: &Term, tau: f64, dt: f64) -> f64 {
+    term.amplitude * (term.omega * (tau + dt) + term.phase).sin()
 }

@@ -14,7 +14,6 @@ use super::linalg::{Vec3, add3};
 use super::step::update;
 use super::transform::{Transform, at};
 use crate::number::real::Real;
-use crate::schedule::slot;
 
 /// What the lanes with a moving surface have.
 pub(super) struct SurfaceState<R: Real> {
@@ -63,17 +62,19 @@ impl<R: Real> SurfaceState<R> {
     }
 }
 
-/// The twist of the surface at the origin of its frame, from the inputs `v`.
-#[inline(always)]
-pub(super) fn surface_twist<R: Real>(v: &[R; slot::COUNT]) -> Vec3<R> {
-    Vec3::new(v[slot::SURFACE], v[slot::SURFACE + 1], v[slot::SURFACE + 2])
-}
-
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// The lanes whose patch is carried along by a hand that moves.
     #[inline(always)]
     pub(super) fn carried(&self) -> Bits {
         self.surface.moving & self.contacts.gripper
+    }
+
+    /// The twist of the surface at the origin of its frame, a time `dt` after the start of the step, in
+    /// `lanes`.
+    #[inline(always)]
+    pub(super) fn surface_twist(&self, dt: R, lanes: Bits) -> Vec3<R> {
+        let [vx, vy, w] = self.interval.surface(self.step.tau, dt, lanes);
+        Vec3::new(vx, vy, w)
     }
 
     /// The twist of the patch relative to the surface, of a body at pose `q` with twist `u`; `s` is the twist

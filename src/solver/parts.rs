@@ -61,13 +61,14 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         Vec3::select(carried, surface, t.twist(at(surface, [q.x, q.y])))
     }
 
-    /// Lets the bristles have the inputs `of_parts` of the patches, of a body at pose `q`.
+    /// Lets the bristles have the inputs `of_parts` of the patches, a time `dt` after the start of the step,
+    /// of a body at pose `q`.
     #[inline(never)]
-    pub(super) fn follow_parts(&mut self, tau: R, t: &Transform<R>, q: Vec3<R>) {
+    pub(super) fn follow_parts(&mut self, dt: R, t: &Transform<R>, q: Vec3<R>) {
         let zero = R::splat(0.0);
         let mut f_n = zero;
         for k in 0..self.parts.now.len() {
-            let [force, vx, vy, w] = self.interval.of_part(k, tau);
+            let [force, vx, vy, w] = self.interval.of_part(k, self.step.tau, dt);
             let surface = self.directed(self.in_patch(Vec3::new(vx, vy, w), t, q));
             self.parts.now[k] = PartNow { surface, share: force };
             f_n += force;
@@ -93,7 +94,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// The motion of the surface of patch `k`, a time `dt` after the start of the step.
     fn surface_ahead(&self, k: usize, dt: R) -> Vec3<R> {
         let q = self.pose_ahead(dt);
-        let [_, vx, vy, w] = self.interval.of_part(k, self.step.tau + dt);
+        let [_, vx, vy, w] = self.interval.of_part(k, self.step.tau, dt);
         self.in_patch(Vec3::new(vx, vy, w), &self.transform(q, dt), q)
     }
 

@@ -26,7 +26,7 @@ use super::constants::*;
 use super::friction::{Stage, steepest_between};
 use super::lanes::Solver;
 use super::linalg::{Mat3, Vec3, add3};
-use super::moving_surface::{Rates, surface_twist};
+use super::moving_surface::Rates;
 use super::transform::{Transform, at};
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
@@ -139,7 +139,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.step.tau = R::select(starting, from_f64(&tau), self.step.tau);
         let v = self.interval.inputs(self.step.tau, self.starting);
         if self.surface.moving & self.starting != 0 {
-            self.start_rates(surface_twist(&v));
+            let s = self.surface_twist(R::splat(0.0), self.starting);
+            self.start_rates(s);
         }
         let longest = to_f64(self.longest_step(&v));
         let (starts, left, h_max, old) =
@@ -204,7 +205,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             let mask = R::from_bitmask(prescribed);
             let mut slip = load;
             if self.surface.moving != 0 {
-                slip = load - surface_twist(&v);
+                slip = load - self.surface_twist(dt, prescribed);
             }
             update(mask, &mut self.body.patch_twist, slip);
             update(R::from_bitmask(prescribed & !self.stage.second), &mut self.step.before, load);
@@ -213,7 +214,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         if self.drives_parts() {
             let q = self.pose_ahead(dt);
-            self.follow_parts(self.step.tau + dt, &self.transform(q, dt), q);
+            self.follow_parts(dt, &self.transform(q, dt), q);
         }
         let commit = (&self.body.pending_stage, self.body.pending & self.running);
         let twists = self.directed(at(self.body.patch_twist, self.patch_point()));
@@ -261,9 +262,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let moves = self.surface.moving & self.running != 0;
         let grip = a * self.contacts.pads * v[slot::F_N];
         let first = R::from_bitmask(R::bitmask(self.stage.newton.lt(R::splat(0.5))));
-        let mut guess = t.body_twist(self.body.patch_twist);
+        let (mut guess, mut s) = (t.body_twist(self.body.patch_twist), Vec3::zero());
         if moves {
-            guess = self.slipping_body(&t, q, self.body.patch_twist, surface_twist(v));
+            s = self.surface_twist(dt, solving);
+            guess = self.slipping_body(&t, q, self.body.patch_twist, s);
         }
         let du = Vec3::select(first, guess - self.body.u, self.stage.du);
         let base =
@@ -275,7 +277,6 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let u = self.body.u + self.stage.du;
         let mut slip = t.twist(u);
         if moves {
-            let s = surface_twist(v);
             slip = self.slip_twist(&t, q, u, s);
             self.surface.last = self.rates(q, u, slip, s);
         }
