@@ -71,9 +71,11 @@ impl Timeline {
         let point = |t: f64| Point { t: t.max(start), jump: false, remap: false, record: false };
         points.clear();
         times.clear();
-        for (i, feed) in feeds.clone().enumerate() {
+        // Most contacts have none of these, and a batch comes here in every step.
+        let changing = feeds.filter(|feed| !feed.signal.is_constant());
+        for (i, feed) in changing.clone().enumerate() {
             // Signals that are held with one period have the same break points, which are added once.
-            if !feeds.clone().take(i).any(|f| feed.signal.shares_breaks_with(f.signal)) {
+            if !changing.clone().take(i).any(|f| feed.signal.shares_breaks_with(f.signal)) {
                 feed.signal.breaks(start, end, times);
             }
         }
