@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bristle::body::Frame;
-use bristle::contact::{Contact, PatchInputs};
+use bristle::contact::Contact;
 use bristle::cpu::Cpu;
 use bristle::engine::{DEFAULT_STEP, DEFAULT_TOLERANCE, Engine, LONGEST_STEP, Plan};
 use bristle::friction::{Friction, Law};
@@ -19,7 +19,6 @@ use crate::common::{
 };
 use crate::converged::prescribed_error;
 use crate::own_inputs::with_inputs_of_their_own;
-use crate::several::{compound, placed};
 
 /// Largest error of the positions [m] of the eight in-hand cases on the circle, and passes of the four under
 /// Elasto-Plastic and of the four under LuGre.
@@ -51,28 +50,23 @@ fn a_smaller_tolerance_is_more_exact_and_the_default_one_cheaper_than_fixed_step
     assert!(cheaper && error < 1e-5, "tolerance 3e-6: {:?}, fixed steps: {fixed:?}", found[1]);
 }
 
-/// A belt that swings is as fast in single precision as in double, but for its rounding, also long after the
+/// A box on a belt that swings takes as many passes in single precision as in double, also long after the
 /// start, where the time has no digits for the differences within a step.
 #[test]
 fn a_surface_that_swings_takes_no_more_passes_in_single_precision() {
     let wave = Signal::sines(0.0, vec![Sine { amplitude: 0.2, omega: 31.4, phase: 0.3 }]);
     let belt = MovingSurface { twist: [wave, Signal::constant(0.0), Signal::constant(0.0)], at: [0.0; 2] };
-    let mut of_contact = on_table(Frame::World, &shape(7, 0.02, Shape::Square), dry(Law::ElastoPlastic, 0.3));
-    of_contact.inputs.surface = Some(belt.clone());
-    let parts = [-0.05, 0.05].map(|x| placed(5, 0.01, Shape::Square, [x, 0.0, 0.0], 1.0, 1.0));
-    let mut of_part = on_table(Frame::World, &compound(&parts), dry(Law::ElastoPlastic, 0.3));
-    let (force, rest) = (Signal::constant(0.5 * 9.81 * free(&mut of_part).mass), MovingSurface::new([0.0; 3]));
-    of_part.inputs.patches =
-        [belt, rest].map(|surface| PatchInputs { normal_force: Some(force.clone()), surface: Some(surface) }).to_vec();
+    let mut contact = on_table(Frame::World, &shape(7, 0.02, Shape::Square), dry(Law::ElastoPlastic, 0.3));
+    contact.inputs.surface = Some(belt);
     let plan = Plan::new(2.0, LONGEST_STEP, 2.0).unwrap().with_tolerance(DEFAULT_TOLERANCE).unwrap();
     let passes = |engine: &dyn Engine| {
-        let out = engine.rollout(&[of_contact.clone(), of_part.clone()], &plan, &|_| true).unwrap();
-        [0, 1].map(|k| out.status[k].passes as f64)
+        let out = engine.rollout(std::slice::from_ref(&contact), &plan, &|_| true).unwrap();
+        out.status[0].passes as f64
     };
     let wanted = passes(&Cpu::new());
     for (name, found) in [("cpu", passes(&Cpu::single())), ("gpu", passes(&Gpu::new(Choice::Any).unwrap()))] {
-        let ratios = [found[0] / wanted[0], found[1] / wanted[1]];
-        assert!(ratios.iter().all(|ratio| *ratio < 1.25), "{name}: {found:?} passes, f64 {wanted:?}");
+        // They differ by less than a hundredth; with the sum of the times they are ten times as many.
+        assert!(found < 1.1 * wanted, "{name}: {found} passes, f64 {wanted}");
     }
 }
 
