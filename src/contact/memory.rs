@@ -24,7 +24,8 @@ pub fn memory(contacts: &[Contact]) -> usize {
         }
         sum += contact.patch.friction_memory().map_or(0, |(place, bytes)| once(place, bytes));
         if let Model::LimitSurface(table, _) = &contact.model {
-            sum += once(Arc::as_ptr(table).addr(), size_of_val(table.nodes()));
+            // Its nodes, and the same in the numbers of the engine.
+            sum += once(Arc::as_ptr(table).addr(), 2 * size_of_val(table.nodes()));
         }
     }
     sum

@@ -1,6 +1,8 @@
 //! The table of a limit surface and its look-up (`docs/model.md`, section 7.4).
 
+use std::any::Any;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -10,6 +12,7 @@ use super::radius_basis::RadiusBasis;
 use super::surface::Surface;
 use super::symmetry::Image;
 use crate::error::ParameterError;
+use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::planar::Twist;
 use crate::pool;
@@ -39,6 +42,24 @@ pub struct Table {
     pub(super) is_single: bool,
     pub(super) h: Vec<[f64; 3]>,
     pub(super) radius_basis: RadiusBasis,
+    pub(super) converted: Converted,
+}
+
+/// The nodes of a table in the numbers of the engines that asked for them. It follows from the table, and is
+/// no part of its value.
+#[derive(Debug, Default)]
+pub(super) struct Converted(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+
+impl Clone for Converted {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Converted {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// A look-up: the normalised wrench and how it changes with the table's angles.
@@ -113,7 +134,7 @@ impl Table {
 
     /// The table about the centre of pressure whose nodes are `h`.
     fn about_cop(patch: Patch, rule: Rule, n_ls: usize, is_single: bool, radius: f64, h: Vec<[f64; 3]>) -> Self {
-        Self { rule, n_ls, patch, at_origin: false, radius, is_single, h, radius_basis: RadiusBasis::default() }
+        Self::from_nodes(patch, rule, n_ls, radius, h, false, is_single)
     }
 
     /// [`Table::new`] of many patches, in parallel.
@@ -145,7 +166,8 @@ impl Table {
         at_origin: bool,
         is_single: bool,
     ) -> Self {
-        Self { rule, n_ls, patch, at_origin, radius, is_single, h, radius_basis: RadiusBasis::default() }
+        let (radius_basis, converted) = (RadiusBasis::default(), Converted::default());
+        Self { rule, n_ls, patch, at_origin, radius, is_single, h, radius_basis, converted }
     }
 
     /// The table of a patch from the normalised wrenches of [`Table::motions`]. The wrenches of all
@@ -273,6 +295,17 @@ impl Table {
     /// Normalised wrenches `[theta][phi]`, `(4 N_ls + 1) (N_ls + 1)` of them.
     pub fn nodes(&self) -> &[[f64; 3]] {
         &self.h
+    }
+
+    /// The same as numbers of another type, one after the other: one copy for all that ask.
+    pub(crate) fn nodes_in<T: Real>(&self) -> Arc<Vec<T>> {
+        let mut made = self.converted.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = made.iter().find_map(|any| Arc::clone(any).downcast().ok()) {
+            return found;
+        }
+        let nodes: Arc<Vec<T>> = Arc::new(self.h.as_flattened().iter().map(|h| T::splat(*h)).collect());
+        made.push(Arc::<Vec<T>>::clone(&nodes));
+        nodes
     }
 
     /// The rule by which the table was made.

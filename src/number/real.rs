@@ -20,6 +20,7 @@ pub trait Real:
     + AddAssign
     + Send
     + Sync
+    + 'static
 {
     /// The type of the number in one lane.
     type Scalar: Real<Scalar = Self::Scalar> + Into<f64>;

@@ -9,7 +9,7 @@ use super::signal::SignalSpec;
 use super::spec::{
     BodySpec, BristlesName, FrictionSpec, InputsSpec, KindName, ModelName, PointSpec, Spec, SurfaceSpec,
 };
-use super::tables::{self, Tables};
+use super::tables::Tables;
 use bristle::body::{Body, Frame, FreeBody};
 use bristle::contact::{Bristles, Contact, Initial, Inputs, Layer, Model, PatchInputs};
 use bristle::error::{ParameterError, check};
@@ -51,7 +51,7 @@ pub(super) fn contact(
         }
         inputs.normal_force = force;
     }
-    tables::check(&spec.contact, &patch)?;
+    tables.check(&spec.contact, &patch)?;
     let is_point = spec.contact.model == ModelName::Point;
     let model = match (&spec.contact.point, layer) {
         (_, Some((shear, pascal))) => {

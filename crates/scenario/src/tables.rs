@@ -98,6 +98,19 @@ impl Tables {
         radius * dx
     }
 
+    /// Refuses a patch of which the model that `spec` asks for cannot be made, without making it.
+    pub fn check(&self, spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterError> {
+        // A table that is there was made of the same patch, unless its shape follows the force.
+        let is_made = || {
+            let kept = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+            patch.rule().is_none() && kept.contains_key(&Key::of(patch))
+        };
+        if rule(spec).is_none() || is_made() {
+            return Ok(());
+        }
+        patch_of_table(spec, patch).map(drop)
+    }
+
     fn table(&self, spec: &ContactSpec, patch: &Arc<Patch>, rule: Rule) -> Result<Arc<Table>, ParameterError> {
         let key = Key::of(patch);
         let kept = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,7 +119,8 @@ impl Tables {
         }
         let of = patch_of_table(spec, patch)?;
         let table = Arc::new(Table::new(&of, rule, spec.n_ls.unwrap_or(DEFAULT_N_LS))?);
-        let size = size_of_val(table.nodes());
+        // With the same nodes in the numbers of an engine.
+        let size = 2 * size_of_val(table.nodes());
         let mut kept = kept();
         if (kept.len() + 1) * size > KEPT {
             kept.clear();
@@ -120,11 +134,6 @@ impl Tables {
 fn rule(spec: &ContactSpec) -> Option<Rule> {
     let is_surface = spec.model == ModelName::Reduced && spec.surface.unwrap_or_default() != SurfaceName::Ellipsoid;
     is_surface.then(|| spec.rule.unwrap_or_default().into())
-}
-
-/// Refuses a patch of which the model that `spec` asks for cannot be made, without making it.
-pub(super) fn check(spec: &ContactSpec, patch: &Patch) -> Result<(), ParameterError> {
-    if rule(spec).is_some() { patch_of_table(spec, patch).map(drop) } else { Ok(()) }
 }
 
 /// The patch that a table for `patch` is made of: its cells are of one width, so that the table does not

@@ -12,7 +12,7 @@ use crate::error::ParameterError;
 use crate::limit_surface::nodes::Angles;
 use crate::limit_surface::quadrature::{OneCell, Rule, unit_shape};
 use crate::limit_surface::radius_basis::RadiusBasis;
-use crate::limit_surface::table::Table;
+use crate::limit_surface::table::{Converted, Table};
 use crate::number::real::Real;
 use crate::number::simd::{copies, widest};
 use crate::patch::{Grid, Patch, isotropic_in_pressure};
@@ -197,6 +197,7 @@ impl Basis {
             is_single,
             h,
             radius_basis: RadiusBasis::default(),
+            converted: Converted::default(),
         }
     }
 }

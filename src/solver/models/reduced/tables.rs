@@ -15,10 +15,11 @@ pub struct Tables<R: Real> {
     n_ls: R,
     /// Where the table of a lane starts.
     start: [u32; LANES],
-    nodes: Vec<R::Scalar>,
-    /// Where tables start that contacts share, by the address of the table. The table is held, so that no
-    /// other one can have its address.
-    shared: HashMap<usize, (Arc<Table>, u32)>,
+    /// Those of the table itself as long as there is one only, which all solvers share then: thousands of
+    /// contacts with a copy for each solver would wait for it in every call.
+    nodes: Arc<Vec<R::Scalar>>,
+    /// Tables that contacts share, and where they start.
+    shared: Vec<(Arc<Table>, u32)>,
     /// Where a lane's own memory starts, for the table of a map that changes its shape.
     own: [Option<u32>; LANES],
     /// Tables made for new maps; contacts under the same normal force need the same ones.
@@ -31,8 +32,8 @@ impl<R: Real> Tables<R> {
         Self {
             n_ls: R::splat(1.0),
             start: [0; LANES],
-            nodes: Vec::new(),
-            shared: HashMap::new(),
+            nodes: Arc::default(),
+            shared: Vec::new(),
             own: [None; LANES],
             made: TableCache::default(),
         }
@@ -41,11 +42,16 @@ impl<R: Real> Tables<R> {
     /// The table of a contact that is put into a lane.
     pub fn load(&mut self, lane: usize, table: &Arc<Table>) {
         self.n_ls.set(lane, table.n_ls() as f64);
-        let next = self.nodes.len() as u32;
-        let (_, start) = self.shared.entry(Arc::as_ptr(table).addr()).or_insert_with(|| (Arc::clone(table), next));
-        self.start[lane] = *start;
-        if self.start[lane] == next {
-            self.nodes.extend(numbers::<R>(table));
+        let known = self.shared.iter().find(|(shared, _)| Arc::ptr_eq(shared, table));
+        self.start[lane] = known.map_or_else(|| self.nodes.len() as u32, |(_, start)| *start);
+        if known.is_none() {
+            self.shared.push((Arc::clone(table), self.start[lane]));
+            // Derivatives of one contact at a time have a copy of their own, which is nine times as large.
+            if self.nodes.is_empty() && !R::HAS_TANGENTS {
+                self.nodes = table.nodes_in();
+            } else {
+                Arc::make_mut(&mut self.nodes).extend(numbers::<R>(table));
+            }
         }
     }
 
@@ -61,10 +67,11 @@ impl<R: Real> Tables<R> {
         let next = self.nodes.len() as u32;
         let start = *self.own[lane].get_or_insert(next);
         self.start[lane] = start;
+        let nodes = Arc::make_mut(&mut self.nodes);
         if start == next {
-            self.nodes.extend(numbers::<R>(&table));
+            nodes.extend(numbers::<R>(&table));
         } else {
-            self.nodes[start as usize..].iter_mut().zip(numbers::<R>(&table)).for_each(|(to, h)| *to = h);
+            nodes[start as usize..].iter_mut().zip(numbers::<R>(&table)).for_each(|(to, h)| *to = h);
         }
         table
     }
@@ -97,9 +104,10 @@ impl<R: Real> Tables<R> {
         let (s_rest, t_rest) = (one - s, one - t);
         let per_step = sign * R::splat(FRAC_2_PI) * n;
         let (mut h, mut h_phi, mut h_theta) = ([zero; 3], [zero; 3], [zero; 3]);
+        let nodes = self.nodes.as_slice();
         for k in 0..3 {
-            let (aa, ab) = (R::gather(&self.nodes, &at, k), R::gather(&self.nodes, &at, k + 3));
-            let (ba, bb) = (R::gather(&self.nodes, &next, k), R::gather(&self.nodes, &next, k + 3));
+            let (aa, ab) = (R::gather(nodes, &at, k), R::gather(nodes, &at, k + 3));
+            let (ba, bb) = (R::gather(nodes, &next, k), R::gather(nodes, &next, k + 3));
             h[k] = sign * s_rest.fma(t_rest.fma(aa, t * ab), s * t_rest.fma(ba, t * bb));
             h_phi[k] = per_step * s_rest.fma(ab - aa, s * (bb - ba));
             h_theta[k] = per_step * t_rest.fma(ba - aa, t * (bb - ab));
@@ -162,4 +170,59 @@ fn angle<R: Real>(y: R, x: R) -> R {
     let (small, large) = (x.min(y), x.max(y));
     let a = (small / large.max(R::splat(R::TINY))).atan();
     R::select(x.lt(y), R::splat(std::f64::consts::FRAC_PI_2) - a, a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::disc;
+    use crate::limit_surface::Rule;
+    use crate::patch::{Grid, Shape};
+
+    fn found<R: Real>(tables: &Tables<R>, lane: usize) -> [f64; 3] {
+        let of = |v: f64| R::splat(v);
+        let LookUp { h, .. } = tables.look_up(Vec3::new(of(0.3), of(-0.2), of(0.1)), of(0.13f64.sqrt()));
+        [h.x.lane(lane), h.y.lane(lane), h.z.lane(lane)]
+    }
+
+    fn tables_are_shared_until_a_lane_has_its_own<R: Real>() {
+        let table = |patch: &Patch| Arc::new(Table::new(patch, Rule::Cells, 5).unwrap());
+        let (shared, other) = (table(&disc(5)), table(&disc(9)));
+        let [mut one, mut two] = [Tables::<R>::new(), Tables::<R>::new()];
+        for lane in 0..R::LANES {
+            one.load(lane, &shared);
+            two.load(lane, &shared);
+        }
+        assert!(Arc::ptr_eq(&one.nodes, &two.nodes), "each solver has a copy");
+        let before = found(&one, 0);
+        // Another one is put behind it, in a copy.
+        two.load(R::LANES - 1, &other);
+        assert_eq!((found(&one, 0), one.nodes.len()), (before, 3 * 21 * 6));
+        assert_eq!((two.nodes.len(), two.shared.len()), (2 * 3 * 21 * 6, 2));
+        two.load(R::LANES - 1, &shared);
+        assert_eq!((found(&two, R::LANES - 1), two.nodes.len()), (before, 2 * 3 * 21 * 6));
+        // The map of a lane changes its shape, twice.
+        let own = [Shape::Square, Shape::Disc].map(|shape| {
+            let patch = Patch::shape(Grid::new(7, 7, 0.02, 0.03).unwrap(), shape).unwrap();
+            one.remap(0, &patch, &shared);
+            let mut alone = Tables::<R>::new();
+            (0..R::LANES).for_each(|lane| alone.load(lane, &table(&patch)));
+            assert_eq!(found(&one, 0), found(&alone, 0));
+            found(&one, 0)
+        });
+        assert!(own[0] != own[1] && !own.contains(&before));
+        if R::LANES > 1 {
+            assert_eq!(found(&one, 1), before, "a neighbour");
+        }
+        let mut new = Tables::<R>::new();
+        (0..R::LANES).for_each(|lane| new.load(lane, &shared));
+        assert_eq!(found(&new, 0), before, "the table itself was changed");
+    }
+
+    #[test]
+    fn tables_are_shared_until_a_lane_has_its_own_in_every_number_type() {
+        use crate::number::lanes::Lanes;
+        tables_are_shared_until_a_lane_has_its_own::<Lanes<f64>>();
+        tables_are_shared_until_a_lane_has_its_own::<f64>();
+    }
 }
