@@ -277,9 +277,7 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         (self.counts.steps[l], self.counts.passes[l], self.counts.unconverged[l]) = (0, 0, 0);
         self.body.h_next.set(l, FRESH_STEP);
         self.body.rate.set(l, [0.0; 3]);
-        set_bit(&mut self.surface.moving, l, contact.inputs.surface.is_some());
-        self.surface.turn.set(l, [0.0; 3]);
-        self.surface.turn_low.set(l, [0.0; 3]);
+        self.surface.set(l, contact.inputs.surface.is_some());
         let (q, u) = (contact.initial.pose, contact.first_body_twist());
         set_compensated(&mut self.body.u, &mut self.body.u_low, l, u.to_array());
         set_compensated(&mut self.body.q, &mut self.body.q_low, l, q.to_array());

@@ -6,10 +6,10 @@
 //! at the centre of mass. The angle of the hand is the only state that it adds. It is integrated by the
 //! formula of the step, as the pose is, so that a body that sticks stays where it is in the hand.
 //!
-//! Only here: `carried`, `zero`, `select`, `new`.
+//! Only here: `carried`, `zero`, `select`, `new`, `set`, `of_step`, `of_step_mut`.
 
 use super::bristles::{Bits, Bristles};
-use super::lanes::Solver;
+use super::lanes::{Solver, set_bit};
 use super::linalg::{Vec3, add3};
 use super::step::update;
 use super::transform::{Transform, at};
@@ -22,7 +22,13 @@ pub(super) struct SurfaceState<R: Real> {
     /// How far a hand has turned since the start [rad]: a compensated sum in the first of three components.
     pub(super) turn: Vec3<R>,
     pub(super) turn_low: Vec3<R>,
-    /// At the start of the step, in its first stage, and in the stage that was solved last.
+    /// None before there was a contact on a surface that moves: most contacts take no memory for them.
+    of_step: Option<Box<StepRates<R>>>,
+}
+
+/// How contacts move at the start of the step, in its first stage, and in the stage that was solved last.
+#[derive(Clone, Copy)]
+pub(super) struct StepRates<R> {
     pub(super) start: Rates<R>,
     pub(super) first: Rates<R>,
     pub(super) last: Rates<R>,
@@ -57,8 +63,36 @@ impl<R: Real> Rates<R> {
 impl<R: Real> SurfaceState<R> {
     /// Without moving surfaces.
     pub(super) fn new() -> Self {
-        let (none, rest) = (Vec3::zero(), Rates::zero());
-        Self { moving: 0, turn: none, turn_low: none, start: rest, first: rest, last: rest }
+        Self { moving: 0, turn: Vec3::zero(), turn_low: Vec3::zero(), of_step: None }
+    }
+
+    /// Puts a contact whose surface `moves`, or is at rest, into a lane.
+    pub(super) fn set(&mut self, l: usize, moves: bool) {
+        set_bit(&mut self.moving, l, moves);
+        self.turn.set(l, [0.0; 3]);
+        self.turn_low.set(l, [0.0; 3]);
+        if moves && self.of_step.is_none() {
+            let rest = Rates::zero();
+            self.of_step = Some(Box::new(StepRates { start: rest, first: rest, last: rest }));
+        }
+    }
+
+    /// How the contacts on surfaces that move do so in this step.
+    ///
+    /// # Panics
+    /// There was never such a contact.
+    #[inline(always)]
+    pub(super) fn of_step(&self) -> &StepRates<R> {
+        self.of_step.as_deref().expect("a contact on a surface that moves")
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// As [`SurfaceState::of_step`].
+    #[inline(always)]
+    pub(super) fn of_step_mut(&mut self) -> &mut StepRates<R> {
+        self.of_step.as_deref_mut().expect("a contact on a surface that moves")
     }
 }
 
@@ -115,13 +149,15 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let q = self.body.q;
         let t = self.transform(q, R::splat(0.0));
         let rates = self.rates(q, self.body.u, self.slip_twist(&t, q, self.body.u, s), s);
-        self.surface.start = Rates::select(R::from_bitmask(self.starting), &rates, &self.surface.start);
+        let start = &mut self.surface.of_step_mut().start;
+        *start = Rates::select(R::from_bitmask(self.starting), &rates, start);
     }
 
     /// Notes the rates of the stage that was solved last as those of the first stage.
     #[inline(always)]
     pub(super) fn keep_rates(&mut self, first: Bits) {
-        self.surface.first = Rates::select(R::from_bitmask(first), &self.surface.last, &self.surface.first);
+        let rates = self.surface.of_step_mut();
+        rates.first = Rates::select(R::from_bitmask(first), &rates.last, &rates.first);
     }
 
     /// Turns the hand at the end of a step, by the angle `turn` [rad].

@@ -26,7 +26,7 @@ use super::constants::*;
 use super::friction::{Stage, steepest_between};
 use super::lanes::Solver;
 use super::linalg::{Mat3, Vec3, add3};
-use super::moving_surface::Rates;
+use super::moving_surface::{Rates, StepRates};
 use super::transform::{Transform, at};
 use crate::number::real::{LANES, Real};
 use crate::number::simd::copies;
@@ -56,7 +56,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     pub(super) fn pose_ahead(&self, dt: R) -> Vec3<R> {
         let mut q = self.body.q.plus(dt, self.body.u);
         if self.carried() & self.running != 0 {
-            update(R::from_bitmask(self.carried()), &mut q, self.body.q.plus(dt, self.surface.start.pose));
+            update(R::from_bitmask(self.carried()), &mut q, self.body.q.plus(dt, self.surface.of_step().start.pose));
         }
         q
     }
@@ -71,7 +71,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             self.rotate(self.contacts.turning & self.running, q.z, &mut t);
         }
         if self.carried() & self.running != 0 {
-            let turn = dt.fma(self.surface.start.turn, self.surface.turn.x);
+            let turn = dt.fma(self.surface.of_step().start.turn, self.surface.turn.x);
             self.rotate(self.carried() & self.running, turn, &mut t);
         }
         t
@@ -278,7 +278,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let mut slip = t.twist(u);
         if moves {
             slip = self.slip_twist(&t, q, u, s);
-            self.surface.last = self.rates(q, u, slip, s);
+            self.surface.of_step_mut().last = self.rates(q, u, slip, s);
         }
         update(R::from_bitmask(solving), &mut self.body.patch_twist, slip);
         let failed = solving & !(finite(self.stage.du) & finite(self.body.patch_twist));
@@ -390,7 +390,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let sliding = self.surface.moving & !self.contacts.prescribed;
         if sliding & done != 0 {
             // On a surface that moves it is the slip that has to be exact.
-            let [start, first, last] = [self.surface.start.slip, self.surface.first.slip, self.surface.last.slip];
+            let StepRates { start, first, last } = self.surface.of_step();
+            let [start, first, last] = [start.slip, first.slip, last.slip];
             update(R::from_bitmask(sliding), &mut d1, first - start);
             update(R::from_bitmask(sliding), &mut d2, last - start);
         }
@@ -444,7 +445,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         if self.surface.moving & !self.contacts.prescribed != 0 {
             // There it is the slip that is slow.
             let slip = |rates: &Rates<R>| self.size(rates.slip);
-            let slip = slip(&self.surface.start).max(slip(&self.surface.first)).max(slip(&self.surface.last));
+            let StepRates { start, first, last } = self.surface.of_step();
+            let slip = slip(start).max(slip(first)).max(slip(last));
             let sliding = R::from_bitmask(self.surface.moving & !self.contacts.prescribed);
             rounding = R::select(sliding, R::splat(SLIP_ROUNDING / R::ROUNDER) * speed, rounding);
             speed = R::select(sliding, slip, speed);
@@ -460,10 +462,11 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     /// surface has another velocity if it turns.
     #[inline(always)]
     fn pose_error(&self) -> R {
-        let [start, first, last] = [self.surface.start.pose, self.surface.first.pose, self.surface.last.pose];
+        let rates = self.surface.of_step();
+        let [start, first, last] = [rates.start.pose, rates.first.pose, rates.last.pose];
         let bend = ((last - first) * R::splat(1.0 / (1.0 - KAPPA))).plus(R::splat(-1.0 / KAPPA), first - start);
         let strays = (first * R::splat(1.0 - KAPPA)).plus(R::splat(KAPPA), last) - start;
-        let turn = self.surface.last.turn.max(-self.surface.last.turn);
+        let turn = rates.last.turn.max(-rates.last.turn);
         R::splat(QUADRATURE).fma(self.size(bend), self.step.h * turn * self.size(strays))
     }
 
@@ -479,7 +482,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let given = mean(self.step.before, load);
         let mut found = self.body.u + mean(self.step.du1, self.stage.du);
         if self.carried() & ended != 0 {
-            let (first, last) = (self.surface.first, self.surface.last);
+            let StepRates { first, last, .. } = *self.surface.of_step();
             update(R::from_bitmask(self.carried()), &mut found, mean(first.pose, last.pose));
             let turn = R::splat(1.0 - KAPPA).fma(first.turn, R::splat(KAPPA) * last.turn);
             self.turn_hand(ended, turn * self.step.h);
