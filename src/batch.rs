@@ -11,6 +11,7 @@ mod needs;
 mod record;
 mod request;
 mod snapshot;
+mod start;
 mod stepper;
 
 use std::borrow::Cow;
@@ -20,11 +21,11 @@ use std::sync::Arc;
 pub use input::Input;
 pub use needs::{check_memory, memory as memory_of};
 pub use snapshot::{Snapshot, SnapshotError};
+use start::Start;
 pub(crate) use stepper::{Answer, Stepper};
 
-use crate::contact::{Contact, Initial, ModelKind, PartInputs};
+use crate::contact::{Contact, Initial, ModelKind, Origin, SampleInputs};
 use crate::error::{EngineError, ParameterError, check};
-use crate::memory;
 use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
@@ -99,8 +100,8 @@ impl Sample {
 /// ```
 pub struct Batch {
     contacts: Vec<Contact>,
-    /// The inputs that the contacts came with, for [`Batch::reset`].
-    first: Vec<Contact>,
+    /// What they were at their start, for [`Batch::reset`].
+    starts: Vec<Start>,
     clocks: Vec<Clock>,
     stepping: Stepping,
     info: EngineInfo,
@@ -113,7 +114,8 @@ pub struct Batch {
     statuses: Vec<Status>,
     /// Whether `samples` are the present ones.
     is_read: bool,
-    /// The samples of [`Batch::request_samples`], and whether they are there; none if nobody has asked.
+    /// The samples of [`Batch::request_samples`], and whether they are there; none if nobody has asked. They
+    /// and `statuses` take no memory before.
     requested: Vec<Sample>,
     has_requested: Option<bool>,
 }
@@ -161,31 +163,22 @@ const SHORTEST: f64 = 1e-9;
 const LONGEST: f64 = 1e6;
 
 impl Batch {
-    /// Refuses what cannot be a batch, and makes the second copy of the contacts that a batch has.
-    pub(crate) fn copied(contacts: &[Contact], stepping: Stepping) -> Result<Vec<Contact>, EngineError> {
+    /// Refuses contacts that cannot be a batch.
+    pub(crate) fn validate(contacts: &[Contact], stepping: Stepping) -> Result<(), EngineError> {
         stepping.validate()?;
         for (contact, c) in contacts.iter().enumerate() {
             c.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
         }
         let n = contacts.len();
-        // One copy is there already.
-        check_memory(&contacts[..n.min(4)], n, 1)?;
-        let mut first = memory::space("the contacts of a batch", n, memory::FEWER_CONTACTS)?;
-        first.extend_from_slice(contacts);
-        Ok(first)
+        // What they are made of is there already.
+        Ok(check_memory(&contacts[..n.min(4)], n, 0)?)
     }
 
-    /// A batch of contacts, with their copy `first` that [`Batch::copied`] has made, on an engine.
-    pub(crate) fn new(
-        contacts: Vec<Contact>,
-        first: Vec<Contact>,
-        stepping: Stepping,
-        info: EngineInfo,
-        stepper: Box<dyn Stepper>,
-    ) -> Self {
+    /// A batch of contacts that [`Batch::validate`] has not refused, on an engine.
+    pub(crate) fn new(contacts: Vec<Contact>, stepping: Stepping, info: EngineInfo, stepper: Box<dyn Stepper>) -> Self {
         let n = contacts.len();
         Self {
-            first,
+            starts: (0..n).map(|_| Start::default()).collect(),
             pairs: contacts.iter().map(Contact::bristle_pairs).collect(),
             contacts,
             clocks: vec![Clock::START; n],
@@ -194,9 +187,9 @@ impl Batch {
             stepper,
             spans: vec![None; n],
             samples: vec![Sample::NONE; n],
-            statuses: vec![Status::default(); n],
+            statuses: Vec::new(),
             is_read: false,
-            requested: vec![Sample::NONE; n],
+            requested: Vec::new(),
             has_requested: None,
         }
     }
@@ -226,15 +219,26 @@ impl Batch {
         &self.contacts
     }
 
-    /// The contacts as they start, with the inputs that they came with.
-    pub fn first(&self) -> &[Contact] {
-        &self.first
+    /// Where a contact starts.
+    ///
+    /// # Panics
+    /// No such contact.
+    pub fn origin(&self, contact: usize) -> Origin {
+        let of = &self.contacts[contact];
+        Origin::of(&of.body, self.starts[contact].patch(of).cop(), of.initial.pose)
     }
 
     /// The contacts as they start, of a batch that is not wanted any more.
     #[must_use]
-    pub fn into_first(self) -> Vec<Contact> {
-        self.first
+    pub fn into_first(mut self) -> Vec<Contact> {
+        self.starts.iter_mut().zip(&mut self.contacts).for_each(|(start, contact)| start.put_back(contact));
+        self.contacts
+    }
+
+    /// The contacts as they start.
+    #[must_use]
+    pub fn first(&self) -> Vec<Contact> {
+        self.starts.iter().zip(&self.contacts).map(|(start, contact)| start.first(contact)).collect()
     }
 
     /// Time of a contact since its start \[s\].
@@ -366,6 +370,7 @@ impl Batch {
             for i in 0..count {
                 let k = contact(i);
                 prefetch_soon(&self.contacts, k);
+                self.starts[k].keep(&mut self.contacts[k], *input, self.clocks[k].time);
                 if let Some(signal) = input.signal(&mut self.contacts[k]) {
                     signal.set_constant(value_of(values, i));
                 }
@@ -418,6 +423,7 @@ impl Batch {
         self.check(contact)?;
         self.takes_frames(contact)?;
         let own = &mut self.contacts[contact];
+        self.starts[contact].keep_patch(own);
         let patch = Arc::make_mut(&mut own.patch);
         patch.set_pressure(pressure).map_err(|error| EngineError::Frame { contact, error })?;
         self.is_read = false;
@@ -454,8 +460,10 @@ impl Batch {
         change: impl FnOnce(&mut Signal, f64),
     ) -> Result<(), EngineError> {
         self.check_some(from_ref(&contact), &[(input, from_ref(&value))], None)?;
+        let now = self.clocks[contact].time;
+        self.starts[contact].keep(&mut self.contacts[contact], input, now);
         if let Some(signal) = input.signal(&mut self.contacts[contact]) {
-            change(signal, self.clocks[contact].time);
+            change(signal, now);
         }
         self.note_change(contact, input);
         Ok(())
@@ -532,6 +540,7 @@ impl Batch {
     /// # Errors
     /// A device that fails.
     pub fn statuses(&mut self) -> Result<&[Status], EngineError> {
+        self.statuses.resize(self.len(), Status::default());
         self.stepper.statuses(&mut self.statuses).wait()?;
         Ok(&self.statuses)
     }
@@ -561,32 +570,31 @@ impl Batch {
             return Err(EngineError::Parameter { contact, error });
         }
         let (states, time) = (self.bristles(contact)?, self.time(contact));
-        let of_parts = self.inputs_of_parts(contact)?;
+        let inputs = self.inputs(contact)?;
         let Sample { pose, twist, wrench, normal_force, .. } = self.samples()?[contact];
         let of = &self.contacts[contact];
         if !wrench.to_array().iter().all(|v| v.is_finite()) {
             return Ok(vec![OfPart::FAILED; of.patch.parts().len()]);
         }
         let bristles = of.cells_ever_active().into_iter().zip(states);
-        let moment = Moment { time, pose, twist, f_n: normal_force, of_parts };
-        let forces: Vec<f64> = moment.of_parts.iter().map(|part| part.normal_force).collect();
+        let moment = Moment { time, pose, twist, f_n: normal_force, inputs };
+        let forces: Vec<f64> = moment.inputs.patches.iter().map(|part| part.normal_force).collect();
         let patch = of.patch_under(&forces);
         Ok(shear::of_parts(of, &patch, moment, bristles))
     }
 
-    /// The inputs of each of several patches of a contact in its present sample, if they have some of their
-    /// own.
+    /// The inputs that friction in the present sample of a contact depends on, beside its normal force: those
+    /// at the end of the last call. What was set since is felt from the next call on. After a copy or from a
+    /// snapshot they are those that came with the state.
     ///
     /// # Errors
     /// As [`Batch::bristles`].
-    pub fn inputs_of_parts(&mut self, contact: usize) -> Result<Vec<PartInputs>, EngineError> {
+    pub fn inputs(&mut self, contact: usize) -> Result<SampleInputs, EngineError> {
         self.check(contact)?;
-        if !self.contacts[contact].drives_parts() {
-            return Ok(Vec::new());
-        }
         // With what is not recorded yet.
         self.samples()?;
-        Ok(self.stepper.inputs_of_parts(contact).into_iter().map(PartInputs::from).collect())
+        let (own, of_parts) = self.stepper.inputs(contact);
+        Ok(SampleInputs::of_slots(&own, of_parts))
     }
 
     /// [`Batch::bristles`] of several contacts, which a GPU reads together.
@@ -630,7 +638,7 @@ impl Batch {
         self.stepper.check()?;
         contacts.iter().try_for_each(|k| self.check(*k))?;
         contacts.iter().try_for_each(|k| {
-            self.contacts[*k].clone_from(&self.first[*k]);
+            self.starts[*k].put_back(&mut self.contacts[*k]);
             self.start_over(*k).wait()
         })
     }
@@ -643,13 +651,13 @@ impl Batch {
     /// As [`Batch::reset`], or a number that is out of range.
     pub fn reset_to(&mut self, contact: usize, initial: Initial, twist: Twist) -> Result<(), EngineError> {
         self.check(contact)?;
-        let mut changed = Contact { initial, ..self.first[contact].clone() };
+        let mut changed = Contact { initial, ..self.starts[contact].first(&self.contacts[contact]) };
         if let Some(body) = changed.body.free_mut() {
             body.twist = twist;
         }
         changed.validate_over(SHORTEST).map_err(|error| EngineError::Parameter { contact, error })?;
-        self.contacts[contact].clone_from(&changed);
-        self.first[contact] = changed;
+        self.contacts[contact] = changed;
+        self.starts[contact].forget();
         self.start_over(contact).wait()
     }
 
@@ -683,7 +691,7 @@ impl Batch {
         }
         contacts.iter().zip(by).try_for_each(|(&k, new)| {
             self.contacts[k].clone_from(new);
-            self.first[k].clone_from(new);
+            self.starts[k].forget();
             self.pairs[k] = new.bristle_pairs();
             self.start_over(k).wait()
         })
@@ -726,6 +734,7 @@ impl Batch {
         let state = self.stepper.state(from).wait()?;
         to.iter().try_for_each(|k| self.fits_map(*k, &state))?;
         for &k in to.iter().filter(|k| **k != from) {
+            self.starts[k].keep_all(&self.contacts[k]);
             drives.give_to(&mut self.contacts[k]);
             self.clocks[k] = self.clocks[from];
             self.is_read = false;
@@ -901,6 +910,7 @@ impl Batch {
     /// Gives contact `k` the time and the inputs that it had in a snapshot, and returns the state that the
     /// engine has to give it: all of it if this engine saved it.
     fn give<'s>(&mut self, k: usize, snapshot: &'s Snapshot) -> Cow<'s, State> {
+        self.starts[k].keep_all(&self.contacts[k]);
         snapshot.inputs[k].give_to(&mut self.contacts[k]);
         self.clocks[k] = snapshot.clocks[k];
         self.is_read = false;

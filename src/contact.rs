@@ -4,6 +4,7 @@ mod layer;
 pub mod memory;
 mod motion;
 mod parts;
+mod sample_inputs;
 mod steady;
 mod surface;
 pub(crate) mod transfer;
@@ -17,6 +18,7 @@ pub use memory::{memory, one_more};
 pub use motion::{Departure, Origin, TIME_SLACK};
 pub(crate) use parts::FIELDS_OF_PATCHES;
 pub use parts::{PartInputs, PatchInputs};
+pub use sample_inputs::SampleInputs;
 pub(crate) use transfer::{RemapTransfer, move_centre};
 
 use crate::body::{Body, Frame, FreeBody, TwistPoint};

@@ -151,9 +151,9 @@ impl Engine for Cpu {
 
     fn batch(&self, contacts: Vec<Contact>, stepping: Stepping) -> Result<Batch, EngineError> {
         let (make, lanes) = self.maker();
-        let first = Batch::copied(&contacts, stepping)?;
+        Batch::validate(&contacts, stepping)?;
         let stepper = Box::new(CpuBatch::new(&contacts, stepping, make, lanes));
-        Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
+        Ok(Batch::new(contacts, stepping, self.info(), stepper))
     }
 
     fn rollout(&self, contacts: &[Contact], plan: &Plan, progress: &Progress<'_>) -> Result<Trajectories, EngineError> {

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bristle::batch::Input;
-use bristle::contact::{Contact, Form, Model};
+use bristle::contact::{Contact, Form, Inputs, Model, PatchInputs};
 use bristle::engine::{Engine, Stepping};
 use bristle::friction::Friction;
 use bristle::limit_surface::{Rule, Table};
-use bristle::patch::Shape;
+use bristle::patch::{Patch, Placed, Shape};
+use bristle::planar::Pose;
 use bristle::schedule::Signal;
-use bristle::{Cpu, DEFAULT_STEP};
+use bristle::{Cpu, DEFAULT_STEP, MovingSurface};
 use common::{in_hand, shape};
 
 /// The system's allocator, which counts.
@@ -57,17 +58,30 @@ fn a_call_for_one_contact_allocates_nothing() {
     let small = Contact { patch: shape(5, 0.02, Shape::Circle), ..grid.clone() };
     let table = Arc::new(Table::new(&patch, Rule::Cells, 8).unwrap());
     let reduced = Contact { model: Model::LimitSurface(table, Form::Consistent), ..grid.clone() };
+    // Two fingers, each with a force of its own, the second on a belt.
+    let placed =
+        |x: f64| Placed { patch: Patch::clone(&small.patch), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+    let own = |surface| PatchInputs { normal_force: Some(Signal::constant(1.0)), surface };
+    let patches = vec![own(None), own(Some(MovingSurface::new([0.01, 0.0, 0.0])))];
+    let mut fingers =
+        Contact { patch: Patch::compound(&[placed(-0.02), placed(0.02)]).unwrap().into(), ..grid.clone() };
+    fingers.inputs = Inputs { patches, ..fingers.inputs };
     for engine in [Cpu::reference(), Cpu::new(), Cpu::single()] {
         for stepping in [Stepping::fixed(DEFAULT_STEP), Stepping::adaptive(3e-6)] {
-            for contact in [&grid, &small, &reduced] {
+            for (contact, input) in [
+                (&grid, Input::NormalForce),
+                (&small, Input::NormalForce),
+                (&reduced, Input::NormalForce),
+                (&fingers, Input::PatchNormalForce(0)),
+            ] {
                 let mut batch = engine.batch(vec![contact.clone()], stepping).unwrap();
                 let mut snapshot = batch.save().unwrap();
                 let mut turn = |k: usize| {
                     let force = 1.0 + 0.5 * (k as f64).sin();
                     if k.is_multiple_of(3) {
-                        batch.ramp(0, Input::NormalForce, force, 1e-3).unwrap();
+                        batch.ramp(0, input, force, 1e-3).unwrap();
                     } else {
-                        batch.set_each(Input::NormalForce, &[force]).unwrap();
+                        batch.set_each(input, &[force]).unwrap();
                     }
                     batch.advance(2e-3).unwrap();
                     assert!(batch.samples().unwrap()[0].pose.y.is_finite());

@@ -179,7 +179,7 @@ fn cells_sum_to_the_wrench_and_none_is_beyond_its_limit() {
                         pose: run.pose[at],
                         twist: run.twist[at],
                         f_n: run.normal_force[at],
-                        of_parts: Vec::new(),
+                        inputs: contact.inputs_before(time),
                     };
                     let mut sum = [0.0; 2];
                     let mut cells = active.iter().copied().zip(states.iter().copied());

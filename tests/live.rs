@@ -480,6 +480,7 @@ fn inputs_of_patches_are_set_and_read() {
     let mut two = prescribed(&small, Friction::default(), [0.1, 0.0, 1.0], 1.0);
     two.patch = Patch::compound(&[placed(-0.02), placed(0.02)]).unwrap().into();
     let still = MovingSurface::new([0.0; 3]);
+    two.inputs.surface = Some(still.clone());
     let own = |f_n: f64, surface| PatchInputs { normal_force: Some(Signal::constant(f_n)), surface };
     let plain = two.clone();
     two.inputs.patches = vec![own(2.0, None), own(1.0, Some(still))];
@@ -520,11 +521,23 @@ fn inputs_of_patches_are_set_and_read() {
             assert!(batch.patches(0).unwrap()[1].wrench.fy > 0.5, "{name}");
             // What is set is not felt before the next call, and without any force shares are those at the
             // start.
-            batch.set(1, Input::PatchNormalForce(0), -1.0).unwrap();
-            assert_eq!(batch.patches(1).unwrap()[0].normal_force, 2.0, "{name}");
+            let before = (batch.inputs(1).unwrap(), batch.patches(1).unwrap());
+            for (input, value) in [
+                (Input::PatchNormalForce(0), -1.0),
+                (Input::MuC, 0.1),
+                (Input::SurfaceVx, 0.5),
+                (Input::PatchVx(1), 0.5),
+            ] {
+                batch.set(1, input, value).unwrap();
+            }
+            assert_eq!((batch.inputs(1).unwrap(), batch.patches(1).unwrap()), before, "{name}");
+            assert_eq!(before.1[0].normal_force, 2.0, "{name}");
             batch.advance(CALL).unwrap();
             let lifted = batch.samples().unwrap()[1];
             assert!(lifted.normal_force == 0.0 && lifted.slip > 0.99, "{name}: {lifted:?}");
+            let felt = batch.inputs(1).unwrap();
+            assert!((felt.mu_c - 0.1).abs() < 1e-7 && felt.surface.vx == 0.5, "{name}: {felt:?}");
+            assert_eq!((felt.patches[1].surface.vx, felt.mu_s), (0.5, before.0.mu_s), "{name}");
             let snapshot = batch.save().unwrap();
             let mut other = engine.batch(vec![plain.clone(), plain.clone()], stepping).unwrap();
             let refused = other.restore(&snapshot).unwrap_err().to_string();

@@ -230,7 +230,7 @@ fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<
             return Err(argument(format!("count = {count}: expected at most {all}, as the scenario has")));
         }
         if count > FEW {
-            bristle::batch::check_memory(&scenario.block(0..FEW)?, usize::try_from(count).unwrap_or(usize::MAX), 2)?;
+            bristle::batch::check_memory(&scenario.block(0..FEW)?, usize::try_from(count).unwrap_or(usize::MAX), 1)?;
         }
         return Ok(scenario.block(0..count)?);
     };
@@ -241,7 +241,7 @@ fn drawn(scenario: &Scenario, contacts: Option<&[u64]>, count: usize) -> Result<
         return Err(argument(format!("contacts: {k}: expected an index below {all}, as the scenario has")));
     }
     if contacts.len() as u64 > FEW {
-        bristle::batch::check_memory(&[scenario.contact(contacts[0])?], contacts.len(), 2)?;
+        bristle::batch::check_memory(&[scenario.contact(contacts[0])?], contacts.len(), 1)?;
     }
     let mut first = HashMap::new();
     let mut out: Vec<Contact> = Vec::with_capacity(contacts.len());

@@ -23,8 +23,8 @@ use crate::watch::Watch;
 
 /// Number of contacts from which the memory of many is estimated.
 const FEW: usize = 4;
-/// What contacts are made of is there so many times in their batch: as they start, and as they are.
-const COPIES: u64 = 2;
+/// What contacts are made of is there so many times: in their batch alone.
+const COPIES: u64 = 1;
 
 /// Contacts, and all that they are made of.
 pub struct Contacts {
@@ -156,25 +156,25 @@ impl Contacts {
         self.batch.is_some()
     }
 
-    /// The contacts as they start.
-    pub fn first(&self) -> &[Contact] {
-        self.batch.as_ref().map_or(&self.drawn, Batch::first)
+    /// The contacts.
+    pub fn contacts(&self) -> &[Contact] {
+        self.batch.as_ref().map_or(&self.drawn, Batch::contacts)
     }
 
     /// Columns and rows of the grid of contact 0.
     pub fn cells(&self) -> [usize; 2] {
-        let grid = self.first()[0].patch.grid();
+        let grid = self.contacts()[0].patch.grid();
         [grid.nx, grid.ny]
     }
 
     /// Number of patches of contact 0, if it has several; else 0.
     pub fn patches(&self) -> usize {
-        self.first()[0].patch.parts().len()
+        self.contacts()[0].patch.parts().len()
     }
 
     /// The input with a name, if the contacts take it.
     pub fn input(&self, name: &str) -> Result<Input, Failure> {
-        let contact = &self.first()[0];
+        let contact = &self.contacts()[0];
         let takes = |input: &Input| crate::scenario::takes(contact, *input) && crate::scenario::name_of(*input) == name;
         let accepted = || ParameterError::new("control", name, "an input of the scenario's kind of body");
         Input::all().find(takes).ok_or_else(|| accepted().into())
@@ -223,7 +223,7 @@ impl Contacts {
             }
             Some(batch) => {
                 // The others go on in a new batch where they are.
-                let mut first = batch.first().to_vec();
+                let mut first = batch.first();
                 places.iter().zip(drawn).for_each(|(k, contact)| first[*k] = contact);
                 let mut new = self.engine.batch(first, self.stepping)?;
                 if !starts_all {
@@ -365,7 +365,7 @@ impl Contacts {
         self.engine.info().engine == "cpu"
             && self.watch.is_none()
             && controls.iter().all(is_plain)
-            && self.first().iter().all(|contact| contact.patch.rule().is_none())
+            && self.contacts().iter().all(|contact| contact.patch.rule().is_none())
             && self.all.iter().all(|k| self.time(*k) == self.time(0))
     }
 

@@ -135,14 +135,14 @@ impl Core {
     /// Width and height of the patch of contact 0 [m].
     fn extent(&self) -> Result<[f64; 2], Failure> {
         let contacts = self.0.lock()?;
-        let grid = contacts.first()[0].patch.grid();
+        let grid = contacts.contacts()[0].patch.grid();
         Ok([grid.nx as f64 * grid.dx, grid.ny as f64 * grid.dy])
     }
 
     /// Whether the patches are fixed in a gripper.
     fn in_gripper(&self) -> Result<bool, Failure> {
         let contacts = self.0.lock()?;
-        Ok(contacts.first()[0].body.free().is_some_and(|body| body.frame == Frame::Gripper))
+        Ok(contacts.contacts()[0].body.free().is_some_and(|body| body.frame == Frame::Gripper))
     }
 
     /// Whether the contacts are on their engine.

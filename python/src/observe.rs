@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bristle::batch::Sample;
-use bristle::contact::{Contact, Origin, PartInputs};
+use bristle::contact::{Contact, Origin, SampleInputs};
 use bristle::engine::{ALL_SLIDES, Trajectories};
 use bristle::error::ParameterError;
 use bristle::pool;
@@ -105,13 +105,13 @@ impl Numbers<'_> {
 /// A contact at a moment.
 struct Seen<'a> {
     contact: &'a Contact,
-    first: &'a Contact,
+    origin: Origin,
     sample: &'a Sample,
     time: f64,
     /// When all of it was last seen to slip [s]; NaN if it was not.
     slid: f64,
     bristles: &'a [[f64; 2]],
-    of_parts: &'a [PartInputs],
+    inputs: &'a SampleInputs,
 }
 
 impl Contacts {
@@ -149,13 +149,13 @@ impl Contacts {
         let samples = batch.samples()?.to_vec();
         let depends = |beside: Beside| beside.needs_bristles() || matches!(beside, Beside::Margin | Beside::Tactile);
         let is_asked = arrays.iter().any(|(name, _)| beside(name).is_ok_and(depends));
-        let own = |k: &usize| if is_asked { batch.inputs_of_parts(*k) } else { Ok(Vec::new()) };
-        let of_parts = ids.iter().map(own).collect::<Result<Vec<_>, _>>()?;
+        let own = |k: &usize| if is_asked { batch.inputs(*k) } else { Ok(SampleInputs::default()) };
+        let inputs = ids.iter().map(own).collect::<Result<Vec<_>, _>>()?;
         let seen = |i: usize| {
             let k = ids[i];
-            let (contact, first) = (&batch.contacts()[k], &batch.first()[k]);
+            let (contact, origin) = (&batch.contacts()[k], batch.origin(k));
             let (sample, time, bristles) = (&samples[k], batch.time(k), &*bristles[i]);
-            Seen { contact, first, sample, time, slid: slid[k], bristles, of_parts: &of_parts[i] }
+            Seen { contact, origin, sample, time, slid: slid[k], bristles, inputs: &inputs[i] }
         };
         let views: Vec<Seen<'_>> = (0..ids.len()).map(seen).collect();
         for ((name, numbers), width) in arrays.into_iter().zip(widths) {
@@ -181,7 +181,7 @@ impl Contacts {
     fn check_image(&self, ids: &[usize], name: &str, beside: Beside) -> Result<(), Failure> {
         let (cells, patches) = (self.cells(), self.patches());
         for &k in ids.iter().filter(|_| beside.is_image() || beside.is_of_patches()) {
-            let contact = &self.first()[k];
+            let contact = &self.contacts()[k];
             let grid = contact.patch.grid();
             let refused = |found: String, accepted: &str| {
                 Err(Failure::Parameter(ParameterError::new("names", format!("{name}: {found}"), accepted), Some(k)))
@@ -229,9 +229,9 @@ impl Contacts {
 impl Seen<'_> {
     /// Its motion.
     fn moment(&self) -> Moment {
-        let Self { sample, time, of_parts, .. } = self;
-        let (f_n, of_parts) = (sample.normal_force, of_parts.to_vec());
-        Moment { time: *time, pose: sample.pose, twist: sample.twist, f_n, of_parts }
+        let Self { sample, time, inputs, .. } = *self;
+        let Sample { pose, twist, normal_force: f_n, .. } = *sample;
+        Moment { time, pose, twist, f_n, inputs: inputs.clone() }
     }
 
     /// The cells that have bristles, with their states.
@@ -241,26 +241,26 @@ impl Seen<'_> {
 
     /// Writes a quantity; NaN after a failure, as in datasets.
     fn write(&self, beside: Beside, row: &mut [f64]) {
-        let Self { contact, first, sample, time, of_parts, .. } = self;
+        let Self { contact, origin, sample, time, inputs, .. } = self;
         if !sample.wrench.to_array().iter().all(|v| v.is_finite()) {
             row.fill(f64::NAN);
             return;
         }
         match beside {
-            Beside::Displacement => row[0] = Origin::new(first, first.initial.pose).moved(sample.pose)[0],
-            Beside::Rotation => row[0] = Origin::new(first, first.initial.pose).moved(sample.pose)[1],
+            Beside::Displacement => row[0] = origin.moved(sample.pose)[0],
+            Beside::Rotation => row[0] = origin.moved(sample.pose)[1],
             Beside::SinceSlip => row[0] = if self.slid.is_nan() { -1.0 } else { time - self.slid },
             Beside::Margin => {
                 let load = [sample.wrench.to_array()];
-                let mut under = Under::with(contact, of_parts.to_vec());
-                row[0] = margins(contact, &[*time], &load, &[sample.normal_force], &mut under)[0];
+                let mut under = Under::with(contact, SampleInputs::clone(inputs));
+                row[0] = margins(&[*time], &load, &[sample.normal_force], &mut under)[0];
             }
             Beside::Tactile => {
-                let mut under = Under::with(contact, of_parts.to_vec());
+                let mut under = Under::with(contact, SampleInputs::clone(inputs));
                 row.iter_mut().zip(under.tactile(*time, sample.normal_force)).for_each(|(to, v)| *to = v);
             }
             Beside::PatchWrench | Beside::PatchNormalForce | Beside::PatchSlip | Beside::PatchNearLimit => {
-                let mut under = Under::with(contact, of_parts.to_vec());
+                let mut under = Under::with(contact, SampleInputs::clone(inputs));
                 let of_patches = bristle::shear::of_parts(contact, under.patch(*time), self.moment(), self.states());
                 let numbers = row.len() / of_patches.len();
                 for (to, of) in row.chunks_mut(numbers).zip(of_patches) {
@@ -275,7 +275,7 @@ impl Seen<'_> {
             Beside::Shear | Beside::CellNearness => {
                 row.fill(0.0);
                 let (moment, bristles) = (self.moment(), self.states());
-                let mut under = Under::with(contact, of_parts.to_vec());
+                let mut under = Under::with(contact, SampleInputs::clone(inputs));
                 for (cell, of) in shear(contact, under.patch(*time), moment, bristles) {
                     if beside == Beside::Shear {
                         row[2 * cell..][..2].copy_from_slice(&of.force);

@@ -33,10 +33,7 @@ impl Watch {
         self.on_the_way.resize(batch.len(), None);
         self.left.resize(batch.len(), false);
         let times: Vec<f64> = moved.iter().map(|k| batch.time(*k)).collect();
-        let first = moved.iter().map(|k| {
-            let contact = &batch.first()[*k];
-            self.on_the_way[*k].unwrap_or_else(|| Departure::new(contact, contact.initial.pose))
-        });
+        let first = moved.iter().map(|k| self.on_the_way[*k].unwrap_or_else(|| batch.origin(*k).into()));
         let departures: Vec<Departure> = first.collect();
         let samples = batch.samples()?;
         for ((&k, time), mut departure) in moved.iter().zip(times).zip(departures) {

@@ -36,6 +36,7 @@ impl Batch {
     /// # Errors
     /// As [`Batch::statuses`].
     pub async fn statuses_async(&mut self) -> Result<&[Status], EngineError> {
+        self.statuses.resize(self.len(), Status::default());
         self.stepper.statuses(&mut self.statuses).later().await?;
         Ok(&self.statuses)
     }
@@ -56,7 +57,7 @@ impl Batch {
     pub async fn reset_async(&mut self) -> Result<(), EngineError> {
         self.stepper.check()?;
         for k in 0..self.len() {
-            self.contacts[k].clone_from(&self.first[k]);
+            self.starts[k].put_back(&mut self.contacts[k]);
             self.start_over(k).later().await?;
         }
         Ok(())

@@ -33,6 +33,7 @@ impl Batch {
     /// A device that fails.
     pub fn request_samples(&mut self) -> Result<(), EngineError> {
         self.stepper.check()?;
+        self.requested.resize(self.len(), Sample::NONE);
         if self.is_read {
             self.requested.copy_from_slice(&self.samples);
             self.has_requested = Some(true);

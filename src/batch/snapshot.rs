@@ -37,6 +37,11 @@ impl Drives {
         self.frame = contact.patch.takes_frames().then(|| Arc::clone(contact.patch.map()));
     }
 
+    /// The same without the map of a patch that takes frames.
+    pub(super) fn without_frame(self) -> Self {
+        Self { frame: None, ..self }
+    }
+
     /// Lets a contact of the same kind follow them.
     pub(super) fn give_to(&self, contact: &mut Contact) {
         contact.inputs.clone_from(&self.inputs);

@@ -89,8 +89,8 @@ pub(crate) trait Stepper: Send {
     fn set_map<'a>(&'a mut self, contact: usize, of: &'a Contact, mu_c: f64) -> Answer<'a, ()>;
     /// Writes the states of all contacts in place of what is in `out`.
     fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()>;
-    /// The inputs of each of several patches of a contact in its present sample.
-    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]>;
+    /// The inputs of a contact in its present sample, and those of each of several patches.
+    fn inputs(&self, contact: usize) -> ([f64; slot::COUNT], Vec<[f64; slot::OF_PART]>);
     /// The state of one contact.
     fn state(&mut self, contact: usize) -> Answer<'_, State>;
     /// Sets a contact to a saved state.

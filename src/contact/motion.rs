@@ -19,8 +19,12 @@ pub struct Origin {
 impl Origin {
     /// Of a contact whose first pose is `start`.
     pub fn new(contact: &Contact, start: Pose) -> Self {
-        let cop = contact.patch.cop();
-        let (arm, is_prescribed) = match &contact.body {
+        Self::of(&contact.body, contact.patch.cop(), start)
+    }
+
+    /// Of a body on a patch with the centre of pressure `cop` [m], whose first pose is `start`.
+    pub(crate) fn of(body: &Body, cop: [f64; 2], start: Pose) -> Self {
+        let (arm, is_prescribed) = match body {
             Body::Prescribed { .. } => (cop, true),
             Body::Free(body) => match body.frame {
                 Frame::Gripper => (rotate([cop[0] - start.x, cop[1] - start.y], -start.theta), false),
@@ -67,12 +71,14 @@ pub struct Departure {
 /// A share of [`StopWhen::slip_for`] by which times of samples may be rounded.
 pub const TIME_SLACK: f64 = 1e-5;
 
-impl Departure {
-    /// Of a contact whose first pose is `start`.
-    pub fn new(contact: &Contact, start: Pose) -> Self {
-        Self { origin: Origin::new(contact, start), slides_since: None }
+impl From<Origin> for Departure {
+    /// Of a contact that starts there.
+    fn from(origin: Origin) -> Self {
+        Self { origin, slides_since: None }
     }
+}
 
+impl Departure {
     /// Whether it has left in a sample.
     pub fn has_left(&mut self, when: &StopWhen, time: f64, pose: Pose, slip: f64) -> bool {
         let [distance, turn] = self.origin.moved(pose);

@@ -135,9 +135,8 @@ impl Contact {
         })
     }
 
-    /// The inputs of each of several patches in a sample at time `t` \[s\], which has those before a jump;
-    /// none if they have none of their own.
-    pub fn parts_before(&self, t: f64) -> Vec<PartInputs> {
+    /// The inputs of each of several patches just before time `t` [s]; none if they have none of their own.
+    pub(super) fn parts_before(&self, t: f64) -> Vec<PartInputs> {
         self.parts(|signal| signal.value_before(t))
     }
 

@@ -43,8 +43,6 @@ pub struct CpuBatch {
 struct Packed {
     pack: Box<dyn Pack>,
     members: Vec<usize>,
-    /// Memory for the samples of the contacts, from which they are copied to the order of all contacts.
-    samples: Vec<Sample>,
     /// The cells of its contacts, with [`BESIDE`].
     size: usize,
 }
@@ -65,7 +63,7 @@ impl Packed {
             pack.load(k, &contacts[member], &active);
             size += BESIDE + active.len();
         }
-        Self { pack, members, samples: Vec::new(), size }
+        Self { pack, members, size }
     }
 
     /// Steps the contacts through the spans that `span` gives and writes their samples, their statuses, and
@@ -134,14 +132,10 @@ impl CpuBatch {
         Self { packs, places, lanes, step: stepping.step.min(LONG) }
     }
 
-    /// Calls `work`, which takes so many `steps`, for every pack: in parallel if that pays.
-    fn each(&mut self, steps: f64, work: impl Fn(&mut Packed) + Send + Sync) {
+    /// Whether it pays to do work that takes so many `steps` in parallel.
+    fn pays(&self, steps: f64) -> bool {
         let size: usize = self.packs.iter().map(|packed| packed.size).sum();
-        match &mut *self.packs {
-            [pack] => work(pack),
-            packs if (size as f64) * steps < PAYS => packs.iter_mut().for_each(work),
-            packs => pool::run(|| packs.par_iter_mut().for_each(work)),
-        }
+        self.packs.len() > 1 && (size as f64) * steps >= PAYS
     }
 
     fn place(&mut self, contact: usize) -> (&mut dyn Pack, usize) {
@@ -164,9 +158,14 @@ impl Stepper for CpuBatch {
     fn advance<'a>(&'a mut self, contacts: &'a [Contact], spans: &'a [Option<Span>]) -> Answer<'a, ()> {
         let span = spans.iter().flatten().next();
         let steps = span.map_or(0.0, |span| ((span.end - span.start) / self.step).max(1.0));
-        self.each(steps, |Packed { pack, members, .. }| {
+        let advance = |Packed { pack, members, .. }: &mut Packed| {
             pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
-        });
+        };
+        if self.pays(steps) {
+            pool::run(|| self.packs.par_iter_mut().for_each(advance));
+        } else {
+            self.packs.iter_mut().for_each(advance);
+        }
         Answer::Now(Ok(()))
     }
 
@@ -190,12 +189,19 @@ impl Stepper for CpuBatch {
     }
 
     fn samples<'a>(&'a mut self, contacts: &'a [Contact], out: &'a mut [Sample]) -> Answer<'a, ()> {
-        self.each(1.0, |Packed { pack, members, samples, .. }| {
-            samples.clear();
-            samples.extend(members.iter().enumerate().map(|(k, member)| pack.sample(k, &contacts[*member])));
-        });
-        for Packed { members, samples, .. } in &self.packs {
-            members.iter().zip(samples).for_each(|(k, sample)| out[*k] = *sample);
+        let one = |pack: &mut Box<dyn Pack>, k: usize, member: &usize| pack.sample(k, &contacts[*member]);
+        if !self.pays(1.0) {
+            for Packed { pack, members, .. } in &mut self.packs {
+                members.iter().enumerate().for_each(|(k, member)| out[*member] = one(pack, k, member));
+            }
+            return Answer::Now(Ok(()));
+        }
+        let of_pack = |Packed { pack, members, .. }: &mut Packed| -> Vec<Sample> {
+            members.iter().enumerate().map(|(k, member)| one(pack, k, member)).collect()
+        };
+        let samples: Vec<_> = pool::run(|| self.packs.par_iter_mut().map(of_pack).collect());
+        for (Packed { members, .. }, samples) in self.packs.iter().zip(samples) {
+            members.iter().zip(samples).for_each(|(k, sample)| out[*k] = sample);
         }
         Answer::Now(Ok(()))
     }
@@ -246,9 +252,9 @@ impl Stepper for CpuBatch {
         Answer::Now(Ok(()))
     }
 
-    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]> {
+    fn inputs(&self, contact: usize) -> ([f64; slot::COUNT], Vec<[f64; slot::OF_PART]>) {
         let (p, k) = self.places[contact];
-        self.packs[p].pack.inputs_of_parts(k)
+        self.packs[p].pack.inputs(k)
     }
 
     fn state(&mut self, contact: usize) -> Answer<'_, State> {

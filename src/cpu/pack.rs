@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::row::Row;
 use crate::batch::Sample;
-use crate::contact::{Contact, Departure};
+use crate::contact::{Contact, Departure, Origin};
 use crate::engine::{Progress, Reason, Status, Stepping, StopWhen, share};
 use crate::number::prefetch::prefetch;
 use crate::planar::Twist;
@@ -51,8 +51,8 @@ pub trait Pack: Send {
     fn status(&self, k: usize) -> Status;
     /// The states `zeta` [-] of a contact, after its pending stage is written back.
     fn states(&mut self, k: usize, contact: &Contact) -> Vec<[f64; 2]>;
-    /// The inputs of each of several patches at the end of the last interval.
-    fn inputs_of_parts(&self, k: usize) -> Vec<[f64; slot::OF_PART]>;
+    /// The inputs at the end of the last interval, and those of each of several patches.
+    fn inputs(&self, k: usize) -> ([f64; slot::COUNT], Vec<[f64; slot::OF_PART]>);
     /// Writes the state of a contact in place of what is in `state`.
     fn export(&self, k: usize, state: &mut State);
     /// Sets a contact to a state that [`Pack::export`] gave.
@@ -67,6 +67,8 @@ pub struct LanePack<S: LaneSolver> {
     solvers: Vec<S>,
     /// The scratch arrays, which the solver that is running has in place of its own.
     scratch: S::Scratch,
+    /// Memory for an interval, from its start in a contact's timeline to its start in the solver.
+    interval: Interval,
     stepping: Stepping,
     /// One for each contact, in the order of the solvers and their lanes.
     places: Vec<Place>,
@@ -76,15 +78,19 @@ pub struct LanePack<S: LaneSolver> {
 #[derive(Default)]
 struct Place {
     timeline: Timeline,
-    /// The present interval.
-    interval: Interval,
-    /// Its number in the timeline.
+    /// The number of the present interval in the timeline.
     at: usize,
+    /// Whether a sample is recorded at its end.
+    record: bool,
+    /// The inputs at its end.
+    inputs: [f64; slot::COUNT],
+    /// Those of each of several patches.
+    of_parts: Vec<[f64; slot::OF_PART]>,
     /// The index of the next sample.
     frame: usize,
     failure: Option<(u64, Reason)>,
     /// How far it has moved and slipped since its start; none without `stop_when`.
-    departure: Option<Departure>,
+    departure: Option<Box<Departure>>,
     /// The sample at which `stop_when` stopped it.
     left: Option<u64>,
 }
@@ -92,11 +98,19 @@ struct Place {
 /// The number of an interval before the first.
 const BEFORE_FIRST: usize = usize::MAX;
 
+impl Place {
+    /// Notes the inputs at the time `tau` [s] of an interval.
+    fn note(&mut self, interval: &Interval, tau: f64) {
+        self.inputs = interval.inputs_and_parts(tau, &mut self.of_parts);
+    }
+}
+
 /// A contact, its lane and its place.
 struct One<'a, S> {
     solver: &'a mut S,
     l: usize,
     place: &'a mut Place,
+    interval: &'a mut Interval,
     contact: &'a Contact,
 }
 
@@ -114,7 +128,7 @@ impl<S: LaneSolver> One<'_, S> {
             {
                 // A stage of the span before is written back on its map, and `end_interval` goes on.
                 self.place.at = BEFORE_FIRST;
-                self.place.interval.record = false;
+                self.place.record = false;
                 self.solver.flush(self.l);
                 return;
             }
@@ -124,17 +138,19 @@ impl<S: LaneSolver> One<'_, S> {
 
     /// Starts the present interval.
     fn enter(&mut self) {
-        let place = &mut *self.place;
-        self.contact.interval_into(&place.timeline, place.at, &mut place.interval);
-        self.solver.remap(self.l, self.contact, &place.interval);
-        self.solver.start_interval(self.l, &place.interval);
+        let Self { place, interval, .. } = self;
+        self.contact.interval_into(&place.timeline, place.at, interval);
+        place.record = interval.record;
+        place.note(interval, interval.length);
+        self.solver.remap(self.l, self.contact, interval);
+        self.solver.start_interval(self.l, interval);
     }
 
     /// Continues at the end of an interval: records a sample if one is due, and starts the next interval.
     /// Both may need the bristles at the end of the interval. If their last stage is still pending, the next
     /// pass writes it back first, and this function is called again after that pass.
     fn end_interval(&mut self, recording: Option<&Recording<'_>>, row: Option<&mut Row<'_>>) {
-        let due = recording.zip(row).filter(|_| self.place.interval.record);
+        let due = recording.zip(row).filter(|_| self.place.record);
         let new_map = || self.contact.remap(&self.place.timeline, self.place.at.wrapping_add(1));
         let must_flush = || new_map().is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)));
         if self.solver.is_pending(self.l) && (due.is_some() || must_flush()) {
@@ -167,7 +183,9 @@ impl<S: LaneSolver> One<'_, S> {
             bristles.extend(self.solver.states(self.l));
         }
         if !recording.stop_when.is_never() {
-            let departure = place.departure.get_or_insert_with(|| Departure::new(self.contact, sample.pose));
+            let departure = place
+                .departure
+                .get_or_insert_with(|| Box::new(Departure::from(Origin::new(self.contact, sample.pose))));
             let time = recording.samples[place.frame];
             let has_left = departure.has_left(recording.stop_when, time, sample.pose, sample.slip);
             place.left = has_left.then_some(place.frame as u64);
@@ -179,28 +197,22 @@ impl<S: LaneSolver> One<'_, S> {
     /// The present sample; no stage is pending. If the wrench is not finite the contact fails, and there is
     /// none.
     fn sample(&mut self) -> Option<Sample> {
-        let v = self.inputs();
         self.take_parts();
-        let (pose, twist, wrench, shares) = self.solver.sample(self.l, self.contact, &v);
+        let v = &self.place.inputs;
+        let (pose, twist, wrench, shares) = self.solver.sample(self.l, self.contact, v);
         if !wrench.to_array().iter().all(|c| c.is_finite()) {
             self.fail(Reason::Wrench);
             return None;
         }
         let [slip, near_limit] = [shares.slip, shares.near_limit].map(share);
-        let sample = Sample { pose, twist, wrench, normal_force: v[slot::F_N], slip, near_limit };
+        let sample = Sample { pose, twist, wrench, normal_force: self.place.inputs[slot::F_N], slip, near_limit };
         Some(self.contact.on_layer(self.solver.mapped(self.l), sample))
-    }
-
-    /// The inputs at the end of the last interval.
-    fn inputs(&self) -> [f64; slot::COUNT] {
-        self.place.interval.inputs(self.place.interval.length)
     }
 
     /// Lets the solver have the inputs of several patches at the end of the last interval, if they have some.
     fn take_parts(&mut self) {
         if self.contact.drives_parts() {
-            let of_parts = self.place.interval.of_parts(self.place.interval.length);
-            self.solver.take_parts(self.l, self.contact, &of_parts);
+            self.solver.take_parts(self.l, self.contact, &self.place.of_parts);
         }
     }
 
@@ -227,7 +239,7 @@ impl<S: LaneSolver> LanePack<S> {
     pub fn new(new: impl Fn() -> S, stepping: Stepping, count: usize) -> Self {
         let solvers = (0..count.div_ceil(S::LANES)).map(|_| new()).collect();
         let places = (0..count).map(|_| Place::default()).collect();
-        Self { solvers, scratch: S::Scratch::default(), stepping, places }
+        Self { solvers, scratch: S::Scratch::default(), interval: Interval::default(), stepping, places }
     }
 
     /// Does `work` on a contact, whose solver has the scratch arrays for that time; nothing if the contact
@@ -238,7 +250,7 @@ impl<S: LaneSolver> LanePack<S> {
             return None;
         }
         solver.exchange_scratch(&mut self.scratch);
-        let out = work(&mut One { solver, l: k % S::LANES, place, contact });
+        let out = work(&mut One { solver, l: k % S::LANES, place, interval: &mut self.interval, contact });
         solver.exchange_scratch(&mut self.scratch);
         out
     }
@@ -271,7 +283,7 @@ impl<S: LaneSolver> LanePack<S> {
     ) {
         let first = s * S::LANES;
         let solver = &mut self.solvers[s];
-        let places = &mut self.places[first..];
+        let (places, interval) = (&mut self.places[first..], &mut self.interval);
         let count = places.len().min(S::LANES);
         solver.exchange_scratch(&mut self.scratch);
         // The first samples come before any lane starts: a pass that writes a stage back steps all that run.
@@ -279,7 +291,7 @@ impl<S: LaneSolver> LanePack<S> {
             for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
                 let (Some((contact, _)), Some(row)) = (task(first + l), rows.get_mut(first + l)) else { continue };
                 place.frame = 0;
-                let mut one = One { solver, l, place, contact };
+                let mut one = One { solver, l, place, interval, contact };
                 one.write_back();
                 one.record(recording, row);
             }
@@ -287,7 +299,7 @@ impl<S: LaneSolver> LanePack<S> {
         for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
             let Some((contact, span)) = task(first + l) else { continue };
             let samples = recording.map_or(&[][..], |recording| recording.samples);
-            One { solver, l, place, contact }.start(span, self.stepping, samples);
+            One { solver, l, place, interval, contact }.start(span, self.stepping, samples);
         }
         let goes_on = || recording.is_none_or(|recording| !recording.stop.load(Ordering::Relaxed));
         while solver.running() != 0 && goes_on() {
@@ -295,7 +307,7 @@ impl<S: LaneSolver> LanePack<S> {
             for l in lanes_of(events.stopped | events.failed | events.spent) {
                 let is = |lanes: Bits| lanes >> l & 1 == 1;
                 let Some((contact, _)) = task(first + l) else { continue };
-                let mut one = One { solver, l, place: &mut places[l], contact };
+                let mut one = One { solver, l, place: &mut places[l], interval, contact };
                 if is(events.failed) {
                     one.fail(Reason::Twist);
                 } else if is(events.spent) {
@@ -330,14 +342,14 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         if let [.., before, own] = &mut self.solvers[..=s] {
             own.share(before);
         }
-        let place = &mut self.places[k];
+        let (place, interval) = (&mut self.places[k], &mut self.interval);
         (place.frame, place.failure, place.departure, place.left) = (0, None, None, None);
-        // An interval without length with the inputs at time 0, for samples and maps before the first step.
-        // The span has only to contain time 0.
+        // The inputs at time 0, for samples and maps before the first step. The span has only to contain
+        // that time.
         contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
-        contact.interval_into(&place.timeline, 0, &mut place.interval);
-        place.interval.length = 0.0;
-        self.solvers[s].remap(l, contact, &place.interval);
+        contact.interval_into(&place.timeline, 0, interval);
+        place.note(interval, 0.0);
+        self.solvers[s].remap(l, contact, interval);
     }
 
     fn advance(&mut self, task: &Task<'_, '_>) {
@@ -365,9 +377,8 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
     fn respond(&mut self, k: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response> {
         self.with(k, contact, |one| {
             one.write_back();
-            let v = one.inputs();
             one.take_parts();
-            Some(one.solver.respond(one.l, contact, twist, dt, &v))
+            Some(one.solver.respond(one.l, contact, twist, dt, &one.place.inputs))
         })
     }
 
@@ -394,16 +405,15 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         self.solvers[k / S::LANES].states(k % S::LANES)
     }
 
-    fn inputs_of_parts(&self, k: usize) -> Vec<[f64; slot::OF_PART]> {
-        let interval = &self.places[k].interval;
-        interval.of_parts(interval.length)
+    fn inputs(&self, k: usize) -> ([f64; slot::COUNT], Vec<[f64; slot::OF_PART]>) {
+        (self.places[k].inputs, self.places[k].of_parts.clone())
     }
 
     fn export(&self, k: usize, state: &mut State) {
         self.solvers[k / S::LANES].export(k % S::LANES, state);
-        let Place { interval, failure, .. } = &self.places[k];
-        (state.inputs, state.failure) = (interval.inputs(interval.length), *failure);
-        state.of_parts = interval.of_parts(interval.length);
+        let Place { inputs, of_parts, failure, .. } = &self.places[k];
+        (state.inputs, state.failure) = (*inputs, *failure);
+        state.of_parts.clone_from(of_parts);
     }
 
     fn import(&mut self, k: usize, contact: &Contact, state: &State) {
@@ -414,7 +424,7 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         self.solvers[k / S::LANES].import(k % S::LANES, contact, state);
         let place = &mut self.places[k];
         place.failure = state.failure;
-        place.interval = Interval::holding(&state.inputs, &state.of_parts);
+        place.note(&Interval::holding(&state.inputs, &state.of_parts), 0.0);
     }
 }
 

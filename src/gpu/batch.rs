@@ -248,9 +248,10 @@ impl Stepper for GpuBatch {
         })
     }
 
-    fn inputs_of_parts(&self, contact: usize) -> Vec<[f64; slot::OF_PART]> {
+    fn inputs(&self, contact: usize) -> ([f64; slot::COUNT], Vec<[f64; slot::OF_PART]>) {
         let (group, i) = self.places[contact];
-        self.groups[group].group.inputs.of_parts[i].clone()
+        let inputs = &self.groups[group].group.inputs;
+        (inputs.places[i].inputs, inputs.of_parts[i].clone())
     }
 
     fn save<'a>(&'a mut self, out: &'a mut [State]) -> Answer<'a, ()> {

@@ -221,7 +221,7 @@ impl Gpu {
         stepping: Stepping,
     ) -> impl Future<Output = Result<Batch, EngineError>> {
         let made: Work<'_, _> = Box::pin(async move {
-            let first = Batch::copied(&contacts, stepping)?;
+            Batch::validate(&contacts, stepping)?;
             let of = &contacts[..];
             let prepare = |contact: &Contact| (Timeline::default(), contact.cells_ever_active());
             let groups = self.core.device.watch(Box::pin(async {
@@ -232,7 +232,7 @@ impl Gpu {
                 Ok(groups)
             }));
             let stepper = Box::new(GpuBatch::new(&self.core, groups.await?, of.len()));
-            Ok(Batch::new(contacts, first, stepping, self.info(), stepper))
+            Ok(Batch::new(contacts, stepping, self.info(), stepper))
         });
         made
     }

@@ -99,12 +99,17 @@ impl Interval {
     /// All inputs at local time `tau` \[s\]; a negative normal force is no contact, 0. Where patches have
     /// forces of their own, the normal force is the sum of these.
     pub fn inputs(&self, tau: f64) -> [f64; slot::COUNT] {
+        self.inputs_with(tau, &self.of_parts(tau))
+    }
+
+    /// [`Interval::inputs`], where several patches have these of their own.
+    fn inputs_with(&self, tau: f64, of_parts: &[[f64; slot::OF_PART]]) -> [f64; slot::COUNT] {
         let mut v = self.c.map(|c| at(c, tau));
         for q in self.terms.iter().filter(|q| q.slot < slot::COUNT) {
             v[q.slot] += q.value(tau);
         }
-        if !self.parts.is_empty() {
-            v[slot::F_N] = self.of_parts(tau).iter().map(|part| part[0]).sum();
+        if !of_parts.is_empty() {
+            v[slot::F_N] = of_parts.iter().map(|part| part[0]).sum();
         }
         v[slot::F_N] = v[slot::F_N].max(0.0);
         v
@@ -113,16 +118,29 @@ impl Interval {
     /// The inputs of each of several patches at local time `tau` \[s\]; none where they have none of their
     /// own.
     pub fn of_parts(&self, tau: f64) -> Vec<[f64; slot::OF_PART]> {
-        let mut parts: Vec<_> = self.parts.iter().map(|part| part.map(|c| at(c, tau))).collect();
-        if parts.is_empty() {
-            return parts;
+        let mut parts = Vec::new();
+        self.write_parts(tau, &mut parts);
+        parts
+    }
+
+    /// All inputs at local time `tau` [s]; writes those of each of several patches in place of what is in
+    /// `of_parts`.
+    pub(crate) fn inputs_and_parts(&self, tau: f64, of_parts: &mut Vec<[f64; slot::OF_PART]>) -> [f64; slot::COUNT] {
+        self.write_parts(tau, of_parts);
+        self.inputs_with(tau, of_parts)
+    }
+
+    fn write_parts(&self, tau: f64, parts: &mut Vec<[f64; slot::OF_PART]>) {
+        parts.clear();
+        if self.parts.is_empty() {
+            return;
         }
+        parts.extend(self.parts.iter().map(|part| part.map(|c| at(c, tau))));
         for q in self.terms.iter().filter(|q| q.slot >= slot::COUNT) {
             let own = q.slot - slot::COUNT;
             parts[own / slot::OF_PART][own % slot::OF_PART] += q.value(tau);
         }
         parts.iter_mut().for_each(|part| part[0] = part[0].max(0.0));
-        parts
     }
 }
 

@@ -342,17 +342,17 @@ impl Signal {
         }
     }
 
-    /// Adds the times in `[start, end)` at which the signal or its slope may jump.
-    pub(super) fn breaks(&self, start: f64, end: f64, out: &mut Vec<f64>) {
+    /// Calls `add` with the times in `[start, end)` at which the signal or its slope may jump.
+    pub(super) fn breaks(&self, start: f64, end: f64, add: impl FnMut(f64)) {
         if self.is_constant() {
             return;
         }
         match self.hold() {
-            Some(h) => out.extend(multiples(h, start, end)),
+            Some(h) => multiples(h, start, end).for_each(add),
             None => {
                 let segments = self.curve();
                 let first = segments.partition_point(|s| s.from <= start - SAME_TIME);
-                out.extend(segments[first..].iter().map(|s| s.from).take_while(|t| *t < end - SAME_TIME));
+                segments[first..].iter().map(|s| s.from).take_while(|t| *t < end - SAME_TIME).for_each(add);
             }
         }
     }

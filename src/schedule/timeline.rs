@@ -18,8 +18,6 @@ pub struct Feed<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     points: Vec<Point>,
-    /// Memory for the break points of one signal while they are collected.
-    times: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -67,22 +65,19 @@ impl Timeline {
         remap: Option<Remap<'_>>,
     ) {
         let Span { start, end, .. } = span;
-        let Self { points, times } = self;
+        let Self { points } = self;
         let point = |t: f64| Point { t: t.max(start), jump: false, remap: false, record: false };
         points.clear();
-        times.clear();
         // Most contacts have none of these, and a batch comes here in every step.
         let changing = feeds.filter(|feed| !feed.signal.is_constant());
         for (i, feed) in changing.clone().enumerate() {
             // Signals that are held with one period have the same break points, which are added once.
             if !changing.clone().take(i).any(|f| feed.signal.shares_breaks_with(f.signal)) {
-                feed.signal.breaks(start, end, times);
+                feed.signal.breaks(start, end, |t| points.push(Point { jump: true, ..point(t) }));
             }
         }
-        points.extend(times.drain(..).map(|t| Point { jump: true, ..point(t) }));
         if let Some(remap) = remap {
-            remap.times(start, end, times);
-            points.extend(times.drain(..).map(|t| Point { jump: true, remap: true, ..point(t) }));
+            remap.times(start, end, |t| points.push(Point { jump: true, remap: true, ..point(t) }));
         }
         points
             .extend(samples.iter().filter(|t| **t > start && **t <= end).map(|&t| Point { record: true, ..point(t) }));
@@ -158,7 +153,7 @@ impl Timeline {
     pub(crate) fn misses(&self, signal: &Signal) -> Option<f64> {
         let end = self.points.last()?.t;
         let mut times = Vec::new();
-        signal.breaks(0.0, end, &mut times);
+        signal.breaks(0.0, end, |t| times.push(t));
         let near = |t: f64, at: usize| self.points.get(at).is_some_and(|p| (p.t - t).abs() < SAME_TIME);
         times.into_iter().find(|&t| {
             let after = self.points.partition_point(|p| p.t < t);
@@ -195,13 +190,14 @@ pub enum Remap<'a> {
 }
 
 impl Remap<'_> {
-    fn times(self, start: f64, end: f64, out: &mut Vec<f64>) {
+    /// Calls `add` with the times in `[start, end)` at which the map is made anew.
+    fn times(self, start: f64, end: f64, add: impl FnMut(f64)) {
         match self {
-            Self::Every(period) => out.extend(multiples(period, start, end)),
-            Self::With(signal) => signal.breaks(start, end, out),
+            Self::Every(period) => multiples(period, start, end).for_each(add),
+            Self::With(signal) => signal.breaks(start, end, add),
             Self::At(times) => {
                 let first = times.partition_point(|t| *t <= start - SAME_TIME);
-                out.extend(times[first..].iter().take_while(|t| **t < end - SAME_TIME));
+                times[first..].iter().copied().take_while(|t| *t < end - SAME_TIME).for_each(add);
             }
         }
     }

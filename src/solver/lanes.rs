@@ -17,7 +17,7 @@ use super::step::{Events, pass};
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
 use crate::number::real::{LANES, Real};
-use crate::patch::Patch;
+use crate::patch::{MAX_PATCHES, Patch};
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
 use crate::schedule::{Interval, MapKey, slot};
@@ -316,8 +316,9 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
             let own = contact.surface_of_part(q, Twist::new(*vx, *vy, *w));
             (contact.patch.bristle_twist(own).to_array(), *force)
         };
-        let parts: Vec<_> = of_parts.iter().map(part).collect();
-        self.sample_parts(l, &parts);
+        let mut parts = [([0.0; 3], 0.0); MAX_PATCHES];
+        parts.iter_mut().zip(of_parts).for_each(|(to, of)| *to = part(of));
+        self.sample_parts(l, &parts[..of_parts.len()]);
     }
 
     fn sample(&mut self, l: usize, contact: &Contact, v: &[f64; slot::COUNT]) -> (Pose, Twist, Wrench, Shares) {

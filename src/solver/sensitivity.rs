@@ -22,7 +22,7 @@ use super::lanes::Solver;
 use super::linalg::Vec3;
 use super::models::reduced::Reduced;
 use super::transform::Transform;
-use crate::contact::{Bristles as First, Contact, Departure};
+use crate::contact::{Bristles as First, Contact, Departure, Origin};
 use crate::number::dual::Dual;
 use crate::number::real::Real;
 use crate::plan::{Plan, Reason, Status};
@@ -96,7 +96,7 @@ pub fn rollout<S: Tangent>(
     // Writes the sample at local time `tau`; a status if the run ends there.
     let mut record = |run: &mut Run<'_, S>, tau: f64| {
         let Some(point) = run.sample(tau) else { return Some(run.status(Some(Reason::Wrench), None)) };
-        let departure = departure.get_or_insert_with(|| Departure::new(contact, point.pose));
+        let departure: &mut Departure = departure.get_or_insert_with(|| Origin::new(contact, point.pose).into());
         let (pose, slip) = (point.pose, point.shares.slip);
         write(frame, point);
         let time = plan.samples[frame];

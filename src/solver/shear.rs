@@ -4,7 +4,7 @@
 use super::cell::decay;
 use super::friction::{Consts, motion};
 use super::laws::with_law;
-use crate::contact::{Contact, PartInputs};
+use crate::contact::{Contact, SampleInputs};
 use crate::patch::Patch;
 use crate::plan::SLIP_SPEED;
 use crate::planar::{Pose, Twist, Wrench};
@@ -57,8 +57,8 @@ pub struct Moment {
     pub twist: Twist,
     /// Normal force of one pad \[N\].
     pub f_n: f64,
-    /// The inputs of each of several patches that have some of their own, [`Contact::parts_before`].
-    pub of_parts: Vec<PartInputs>,
+    /// The other inputs that friction depends on.
+    pub inputs: SampleInputs,
 }
 
 /// Friction in the cells `at` of a `patch`, whose bristles have the states `zeta` [-]: `docs/model.md` (15)
@@ -72,12 +72,12 @@ pub fn shear<'a>(
     let k = Consts::<f64>::new(&contact.friction);
     let sigma1 = contact.friction.effective_for_law().sigma1;
     let sigma0 = contact.friction.sigma0;
-    let Moment { time, pose, twist, f_n, of_parts } = moment;
+    let Moment { pose, twist, f_n, inputs, .. } = moment;
+    let SampleInputs { mu_c, mu_s, surface, patches: of_parts } = inputs;
     // In a hand that moves, recorded twists are relative to it.
-    let surface = if contact.is_carried() { Twist::default() } else { contact.surface_at(time) };
+    let surface = if contact.is_carried() { Twist::default() } else { surface };
     let u = contact.slip_twist(pose, 0.0, twist, surface);
-    let [mu_c, mu_s] = contact.coefficients_at(time);
-    let mu_d = contact.friction.law.static_coefficient(mu_c, mu_s) - mu_c;
+    let mu_d = mu_s - mu_c;
     let layer = contact.layer().map(|layer| (layer.reference(), contact.cells_ever_active().len()));
     let surfaces: Vec<Twist> = of_parts.iter().map(|part| contact.surface_of_part(pose, part.surface)).collect();
     cells.map(move |(i, [zx, zy])| {
@@ -115,7 +115,7 @@ pub fn of_parts(
     cells: impl Iterator<Item = (usize, [f64; 2])>,
 ) -> Vec<OfPart> {
     let mut sums = vec![OfPart::default(); patch.parts().len()];
-    let (f_n, own) = (moment.f_n, moment.of_parts.clone());
+    let (f_n, own) = (moment.f_n, moment.inputs.patches.clone());
     let mut k = 0;
     for (i, Shear { force: [fx, fy], nearness, slips, .. }) in shear(contact, patch, moment, cells) {
         while i >= patch.parts()[k].cells().end {

@@ -1,7 +1,9 @@
 //! What datasets and live batches have beside the samples of the engine: the pressure on every cell, and the
 //! margin left to slip.
 
-use bristle::contact::{Contact, PartInputs};
+use std::borrow::Cow;
+
+use bristle::contact::{Contact, SampleInputs};
 use bristle::limit_surface::{Rule, Surface};
 use bristle::patch::Patch;
 use bristle::planar::Wrench;
@@ -11,8 +13,8 @@ use bristle::schedule::{MapKey, SAME_TIME};
 #[derive(Debug)]
 pub struct Under<'a> {
     contact: &'a Contact,
-    /// The inputs of several patches, if they are given.
-    of_parts: Option<Vec<PartInputs>>,
+    /// The inputs in its samples, if they are given.
+    inputs: Option<SampleInputs>,
     last: Option<(Key, Patch)>,
 }
 
@@ -27,20 +29,24 @@ enum Key {
 impl<'a> Under<'a> {
     /// Of a contact, before its first sample.
     pub const fn new(contact: &'a Contact) -> Self {
-        Self { contact, of_parts: None, last: None }
+        Self { contact, inputs: None, last: None }
     }
 
-    /// Of a contact whose patches have these inputs of their own in all samples, if they have some.
-    pub const fn with(contact: &'a Contact, of_parts: Vec<PartInputs>) -> Self {
-        Self { contact, of_parts: Some(of_parts), last: None }
+    /// Of a contact that has these inputs in all samples.
+    pub const fn with(contact: &'a Contact, inputs: SampleInputs) -> Self {
+        Self { contact, inputs: Some(inputs), last: None }
+    }
+
+    /// The inputs in the sample at time `t` [s].
+    fn inputs(&self, t: f64) -> Cow<'_, SampleInputs> {
+        self.inputs.as_ref().map_or_else(|| Cow::Owned(self.contact.inputs_before(t)), Cow::Borrowed)
     }
 
     /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
     /// one that begins with it, as it has the normal force before.
     fn key(&self, t: f64) -> Option<Key> {
-        let of_parts = self.of_parts.clone().unwrap_or_else(|| self.contact.parts_before(t));
         if self.contact.inputs.patches.iter().any(|own| own.normal_force.is_some()) {
-            return Some(Key::Forces(of_parts.iter().map(|part| part.normal_force).collect()));
+            return Some(Key::Forces(self.inputs(t).patches.iter().map(|part| part.normal_force).collect()));
         }
         self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0)).map(Key::Map)
     }
@@ -67,22 +73,17 @@ impl<'a> Under<'a> {
     }
 }
 
-/// The margin left to slip in every sample: `1 - 1/k`, at least -1, with the factor `k` by which the wrench
-/// may grow under `mu_s`; 1 without a load, 0 on the limit surface or without a normal force, NaN after a
-/// failure.
-pub fn margins(
-    contact: &Contact,
-    times: &[f64],
-    wrench: &[[f64; 3]],
-    normal_force: &[f64],
-    under: &mut Under<'_>,
-) -> Vec<f64> {
+/// The margin left to slip in every sample of a contact: `1 - 1/k`, at least -1, with the factor `k` by which
+/// the wrench may grow under the sample's `mu_s`; 1 without a load, 0 on the limit surface or without a
+/// normal force, NaN after a failure.
+pub fn margins(times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: &mut Under<'_>) -> Vec<f64> {
     let mut margins = vec![f64::NAN; times.len()];
     let mut i = 0;
     while i < times.len() {
         // Samples with one map have one search.
         let key = |k: usize| under.key(times[k]);
         let end = i + (i..times.len()).take_while(|k| key(*k) == key(i)).count().max(1);
+        let mu_s: Vec<f64> = times[i..end].iter().map(|t| under.inputs(*t).mu_s).collect();
         let patch = under.patch(times[i]);
         let surface = Surface::new(patch, Rule::Cells);
         let is_there = |k: &usize| normal_force[*k] > 0.0 && wrench[*k].iter().all(|v| v.is_finite());
@@ -91,7 +92,7 @@ pub fn margins(
         (i..end).filter(|k| normal_force[*k] == 0.0).for_each(|k| margins[k] = 0.0);
         if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
             for (k, found) in loaded.into_iter().zip(found) {
-                let factor = found.factor * contact.coefficients_at(times[k])[1] * normal_force[k];
+                let factor = found.factor * mu_s[k - i] * normal_force[k];
                 margins[k] = (1.0 - 1.0 / factor).max(-1.0);
             }
         }

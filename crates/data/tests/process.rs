@@ -120,7 +120,7 @@ fn what_takes_more_memory_than_there_is_is_refused_with_both_numbers_and_changes
     let before = batch.samples().unwrap().to_vec();
     memory::pretend_free(Some(10_000));
     let made = Cpu::new().batch(contacts.clone(), scenario.plan().stepping()).map(drop);
-    let many = bristle::batch::check_memory(&contacts[..4], 10_000_000, 2).map_err(EngineError::from);
+    let many = bristle::batch::check_memory(&contacts[..4], 10_000_000, 1).map_err(EngineError::from);
     let recorded = batch.record(&[0.01, 0.02, 0.03, 0.04, 0.05, 0.06], &|_| true).map(drop);
     let mut snapshot = Snapshot::default();
     let saved = batch.save_into(&mut snapshot);
@@ -140,6 +140,6 @@ fn what_takes_more_memory_than_there_is_is_refused_with_both_numbers_and_changes
     assert_eq!((batch.time(0), snapshot.len()), (1e-3, 0));
     batch.advance(1e-3).unwrap();
     // What ten million contacts take is about what they are measured to take.
-    let each = bristle::batch::memory_of(&contacts[..4], 1, 2);
+    let each = bristle::batch::memory_of(&contacts[..4], 1, 1);
     assert!((4_000..50_000).contains(&each), "{each} bytes a contact");
 }

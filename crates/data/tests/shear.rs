@@ -67,10 +67,15 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_near_their_limit_are_the_sha
         // Rates from single-precision velocities cancel: the damping has 30 s/m in the laws below.
         let tolerance = if info.precision == "f64" { 3e-7 } else { 2e-5 };
         for law in ["elasto-plastic", "lugre", "dahl", "viscoelasto-plastic"] {
+            // Inputs that jump at the times of samples, which have those before.
+            let jumps = "\
+                mu_c = { points = [[0, 0.4], [0.1, 0.65]], hold = 0.02 }\n\
+                surface = { vx = { points = [[0, 0], [0.1, 0.05]], hold = 0.03 }, w = 0.5 }\n";
             for (frame, map, mu) in [
                 ("\"body\"\noffset = [0.001, -0.002]", "", ""),
                 ("\"gripper\"", "", ""),
                 ("\"world\"", "", ""),
+                ("\"world\"", "", jumps),
                 ("\"gripper\"", "", "mu = { ratio = 0.5, angle = 0.6 }"),
                 // The map of a sample is that of the last update, for another force than that of the sample.
                 ("\"gripper\"", "shape = \"hertz\"\nradius = 3\nupdate = 0.013", ""),
@@ -80,7 +85,11 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_near_their_limit_are_the_sha
                 let [nx, ny] = if frame.contains("gripper") { [11, 9] } else { [9, 7] };
                 let cells = nx * ny;
                 let mut text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
-                text = text.replace("mu_s = 0.7", &format!("mu_s = 0.7\n{mu}"));
+                if mu == jumps {
+                    text.push_str(jumps);
+                } else {
+                    text = text.replace("mu_s = 0.7", &format!("mu_s = 0.7\n{mu}"));
+                }
                 if !map.is_empty() {
                     text = text.replace("shape = \"disc\"", map).replace(", hold = 0.01", "");
                 }

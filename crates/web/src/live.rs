@@ -294,8 +294,7 @@ impl Live {
     pub fn margin(&mut self, k: usize) -> Result<[f64; 4], Error> {
         self.check(k)?;
         let sample = self.batch.samples()?[k];
-        let time = self.batch.time(k);
-        let mu = self.batch.contacts()[k].coefficients_at(time)[0];
+        let mu = self.batch.inputs(k)?.mu_c;
         let surface = self.surface_of(k)?;
         let wrench = sample.wrench.about(surface.patch().cop());
         let load = bristle::Wrench::new(-wrench.fx, -wrench.fy, -wrench.tau);

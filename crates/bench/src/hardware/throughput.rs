@@ -64,7 +64,7 @@ impl Work {
             let contacts = in_hand(self.n, self.law, count)?;
             if self.reduced { reduced(contacts) } else { Ok(contacts) }
         };
-        check_memory(&make(1)?, count, 3)?;
+        check_memory(&make(1)?, count, 2)?;
         make(count)
     }
 }

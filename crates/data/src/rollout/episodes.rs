@@ -182,7 +182,7 @@ impl<'a> Layout<'a> {
         let mut under = Under::new(&contact);
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {
-            margin = margins(&contact, &self.times, wrench, normal_force, &mut under);
+            margin = margins(&self.times, wrench, normal_force, &mut under);
         }
         if let Some(grid) = self.tactile {
             check_grid(&grid, contact.patch.grid(), k)?;

@@ -172,8 +172,8 @@ fn in_samples(
         }
         let f_n = t.normal_force[at];
         let time = t.time[sample];
-        let of_parts = contact.parts_before(time);
-        let moment = Moment { time, pose: t.pose[at], twist: t.twist[at], f_n, of_parts };
+        let inputs = contact.inputs_before(time);
+        let moment = Moment { time, pose: t.pose[at], twist: t.twist[at], f_n, inputs };
         let states = &t.sampled_bristles[i][sample * active.len()..][..active.len()];
         let mut bristles = active.iter().copied().zip(states.iter().copied());
         with(sample, Some((under.patch(moment.time), moment, &mut bristles)));
