@@ -162,7 +162,12 @@ impl Told<'_> {
         dt: f64,
         interval: usize,
     ) -> Result<(), Failure> {
-        if moved.len() <= pace.part(dt) || !can_undo(batch, undo)? {
+        let is_short = moved.len() <= pace.part(dt);
+        if is_short && moved.len() == batch.len() && !undo.is_empty() {
+            // From a longer call, or from before the speed was known. It takes as much memory as the batch.
+            *undo = Snapshot::default();
+        }
+        if is_short || !can_undo(batch, undo)? {
             self.set(batch, contacts, interval)?;
             pace.advance(batch, moved, dt)?;
             return pace.ask();
