@@ -31,7 +31,9 @@ use crate::patch::{Exponent, Hertz, Patch};
 use crate::planar::{Pose, Twist};
 use crate::point::{PAIRS_PER_ELEMENT, PointLaw, PointModel};
 use crate::range::{self, Range};
-use crate::schedule::{Feed, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot};
+use crate::schedule::{
+    Feed, GRADED_UNTIL, Interval, MOST_POINTS, MapKey, Remap, SAME_TIME, Signal, Span, Timeline, slot,
+};
 
 /// A contact of a batch. Every field may differ between the contacts of a batch.
 #[derive(Clone, Debug)]
@@ -400,7 +402,10 @@ impl Contact {
             (None, None) => Some(Remap::With(&self.inputs.normal_force)),
         };
         timeline.cut(self.feeds(), span, samples, remap);
-        if let Some(time) = self.loading() {
+        // Later there is nothing to grade, and a batch comes here in every step.
+        if span.start < GRADED_UNTIL
+            && let Some(time) = self.loading()
+        {
             timeline.grade(time.max(SHORTEST_START));
         }
     }

@@ -15,6 +15,7 @@ mod timeline;
 pub use interval::{Interval, MapKey, Term, slot};
 pub use range::within_run;
 pub use signal::{SAME_TIME, Segment, Signal, Sine};
+pub(crate) use timeline::GRADED_UNTIL;
 pub use timeline::{Feed, Remap, Span, Timeline};
 
 /// Most break points of a contact's inputs, and most samples of a run: a timeline keeps all of them in

@@ -51,7 +51,7 @@ impl Span {
 
 /// The break points of [`Timeline::grade`] end at this time [s]: from there on the usual steps are short
 /// enough.
-const GRADED_UNTIL: f64 = 5e-4;
+pub const GRADED_UNTIL: f64 = 5e-4;
 
 impl Timeline {
     /// Divides a span into intervals at every break point of `feeds`, at every one of `samples`, which are
