@@ -1,7 +1,7 @@
 //! From the `[patch]` table to the patches of the contacts. Maps are made once and shared.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::friction_map::{FrictionMap, MAP};
 use super::indenter::Indented;
@@ -36,6 +36,8 @@ pub(super) struct Patches {
     /// The frame of a contact, if the scenario names several: by a choice, or by a column of its table.
     frame: Option<Number>,
     size: Option<OneOrTwo<Number>>,
+    /// The patches of the sizes that were drawn last.
+    sized: Sized,
     /// What `patch.clip` has changed, if it is given.
     clipped: Option<Clipped>,
     /// How many Pa the unit of the map is, if it has one.
@@ -87,6 +89,38 @@ impl Base {
             Self::Unit(patch) => Self::Unit(Arc::new(Arc::unwrap_or_clone(patch).with_frames())),
             Self::Hertz(cells) => Self::Hertz(cells),
         }
+    }
+}
+
+/// For each base the patch of the size that was drawn last, which contacts of that size share: most have one
+/// size, and a patch sums over its cells.
+#[derive(Debug, Default)]
+struct Sized(Mutex<Vec<Option<Last>>>);
+
+/// A base, the factors of its sides, and the patch of that size.
+#[derive(Clone, Debug)]
+struct Last {
+    base: Arc<Patch>,
+    factors: [f64; 2],
+    patch: Arc<Patch>,
+}
+
+impl Sized {
+    /// The base at a `place`, with its sides multiplied by `factors`.
+    fn scaled(&self, place: usize, base: &Arc<Patch>, factors: [f64; 2]) -> Result<Arc<Patch>, ParameterError> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |last: &&Last| Arc::ptr_eq(&last.base, base) && last.factors == factors;
+        if let Some(last) = kept().get(place).and_then(Option::as_ref).filter(is_it) {
+            return Ok(Arc::clone(&last.patch));
+        }
+        let [kx, ky] = factors;
+        let patch = Arc::new(base.scaled(kx, ky)?);
+        let mut kept = kept();
+        if kept.len() <= place {
+            kept.resize(place + 1, None);
+        }
+        kept[place] = Some(Last { base: Arc::clone(base), factors, patch: Arc::clone(&patch) });
+        Ok(patch)
     }
 }
 
@@ -219,6 +253,7 @@ impl Patches {
             sums,
             frame,
             size,
+            sized: Sized::default(),
             clipped,
             pascal,
             hertz,
@@ -370,13 +405,13 @@ impl Patches {
                 let Grid { nx, ny, dx, dy } = *patch.grid();
                 let [kx, ky] = size.map_or([1.0; 2], |[w, h]| [w / (nx as f64 * dx), h / (ny as f64 * dy)]);
                 let is_its_own = [kx, ky].iter().all(|k| (k - 1.0).abs() < 1e-12);
-                let patch = if is_its_own { Arc::clone(patch) } else { Arc::new(patch.scaled(kx, ky)?) };
+                let patch = if is_its_own { Arc::clone(patch) } else { self.sized.scaled(place, patch, [kx, ky])? };
                 (patch, self.update)
             }
             Base::Unit(patch) => {
                 let Grid { nx, ny, dx, dy } = *patch.grid();
                 Grid::new(nx, ny, w, h)?;
-                (Arc::new(patch.scaled(w / (nx as f64 * dx), h / (ny as f64 * dy))?), self.update)
+                (self.sized.scaled(place, patch, [w / (nx as f64 * dx), h / (ny as f64 * dy)])?, self.update)
             }
             Base::Hertz([nx, ny]) => {
                 let radius = sampler.number("patch.radius", &self.hertz.radius);

@@ -4,6 +4,7 @@ use bristle::contact::{Bristles, Model};
 use bristle::limit_surface::Table;
 use bristle::patch::FrictionAxes;
 use bristle::planar::Twist;
+use std::sync::Arc;
 
 const BOX: &str = r#"
 duration = 1.0
@@ -113,6 +114,28 @@ fn contacts_share_the_memory_of_a_map() {
     assert_eq!(distinct.len(), 2);
 }
 
+#[test]
+fn contacts_of_one_size_share_a_patch_and_others_have_their_own() {
+    let shapes = "patch={ shape = { choice = ['disc', 'square'] }, cells = 7, size = 0.01 }";
+    let scenario = parse(&change(BOX, shapes).unwrap()).unwrap();
+    let patches: Vec<_> = (0..40).map(|k| scenario.contact(k).unwrap().patch).collect();
+    let mut distinct: Vec<_> = patches.iter().map(Arc::as_ptr).collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 2, "one a shape");
+    // A contact is the same whichever was drawn before it, whatever its size.
+    let sizes =
+        "patch={ shape = { choice = ['disc', 'square'] }, cells = 7, size = [{ choice = [0.01, 0.02] }, 0.03] }";
+    let text = change(BOX, sizes).unwrap();
+    let scenario = parse(&text).unwrap();
+    for k in 0..40 {
+        let alone = parse(&text).unwrap().contact(k).unwrap();
+        assert_eq!(scenario.contact(k).unwrap().patch, alone.patch, "contact {k}");
+    }
+    let given = scenario.variant(3, 1, &[("patch.size.0".to_owned(), 0.05)]).unwrap();
+    assert!((given.patch.grid().dx - 0.05 / 7.0).abs() < 1e-15);
+}
+
 /// The coefficient along the axis is `mu_c`; every kind of patch has the axes, and tables are of them.
 #[test]
 fn every_patch_has_the_axes_of_its_friction() {
@@ -177,7 +200,7 @@ fn several_patches_are_where_they_are_put() {
         ["patch={ shape = 'square', cells = 2 }", own, "friction.map=[[0.5, 2]]", "friction.mu={ ratio = 0.25 }"];
     let scenario = parse(&with(&sets)).unwrap();
     let [a, b] = [0, 1].map(|k| scenario.contact(k).unwrap().patch);
-    assert!(std::sync::Arc::ptr_eq(&a, &b), "contacts share a patch");
+    assert!(Arc::ptr_eq(&a, &b), "contacts share a patch");
     assert_eq!(a.friction_map(), Some(&[0.5, 2.0, 0.5, 2.0, 0.5, 2.0, 2.0][..]));
     assert_eq!(a.friction_axes().map(FrictionAxes::across), Some(0.25));
     assert_eq!([a.parts()[1].grid().nx, a.parts()[1].grid().ny], [3, 1]);
@@ -317,7 +340,7 @@ fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {
     let (Model::LimitSurface(one, _), Model::LimitSurface(other, _)) = (&reduced.model, &same.model) else {
         panic!("{:?}", reduced.model);
     };
-    assert!(std::sync::Arc::ptr_eq(one, other), "contacts share a table");
+    assert!(Arc::ptr_eq(one, other), "contacts share a table");
     for set in ["patch={ shape = 'hertz' }", "patch.takes_frames=true"] {
         let error = parse(&change(scenario.text(), set).unwrap()).unwrap_err().to_string();
         assert!(error.contains("friction.map: with a reduced bristle, whose pressure must not change"), "{error}");
@@ -1144,9 +1167,9 @@ fn numbers_of_half_precision_are_read_from_every_kind_of_file() {
     std::io::Write::write_all(&mut zip, &npy.concat()).unwrap();
     zip.finish().unwrap();
     let schema = "message rows { required fixed_len_byte_array(2) mass (FLOAT16); }";
-    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let schema = Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
     let file = std::fs::File::create(dir.path().join("contacts.parquet")).unwrap();
-    let mut writer = SerializedFileWriter::new(file, schema, std::sync::Arc::default()).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
     let values = halves.map(FixedLenByteArray::from);
@@ -1196,7 +1219,7 @@ fn a_size_that_is_given_counts_where_the_file_has_another() {
     let scenario = parse(&text).unwrap();
     let given = |size: f64| scenario.variant(0, 3, &[("patch.size".to_owned(), size)]).unwrap().patch;
     let own = scenario.variant(0, 3, &[]).unwrap().patch;
-    assert!(std::sync::Arc::ptr_eq(&own, &given(0.02)), "contacts share a patch of the same size");
+    assert!(Arc::ptr_eq(&own, &given(0.02)), "contacts share a patch of the same size");
     let (other, ratio) = (given(0.03), own.radius() / 0.02);
     assert!((other.radius() / 0.03 - ratio).abs() < 1e-12 * ratio && other.weights() == own.weights());
     let of_file = parse(&text.replace("size = 0.02", "size = 0.03")).unwrap().variant(0, 3, &[]).unwrap().patch;
