@@ -86,7 +86,7 @@ fn the_forces_of_all_cells_are_the_wrench_and_those_near_their_limit_are_the_sha
                 let cells = nx * ny;
                 let mut text = text(law, frame).replace("[9, 7]", &format!("[{nx}, {ny}]"));
                 if mu == jumps {
-                    text.push_str(jumps);
+                    text = text.replace("mu_c = { uniform = [0.4, 0.6] }\n", "") + jumps;
                 } else {
                     text = text.replace("mu_s = 0.7", &format!("mu_s = 0.7\n{mu}"));
                 }
