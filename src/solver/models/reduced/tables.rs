@@ -220,9 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_shared_until_a_lane_has_its_own_in_every_number_type() {
+    fn solvers_share_the_nodes_of_a_table_until_a_lane_has_its_own() {
         use crate::number::lanes::Lanes;
         tables_are_shared_until_a_lane_has_its_own::<Lanes<f64>>();
+        tables_are_shared_until_a_lane_has_its_own::<Lanes<f32>>();
         tables_are_shared_until_a_lane_has_its_own::<f64>();
     }
 }
