@@ -117,6 +117,22 @@ mod tests {
     }
 
     #[test]
+    fn a_held_signal_that_never_changes_is_a_number_and_a_slope_is_held_as_its_signals() {
+        let held = Signal::constant(1.5).held(0.1).unwrap();
+        assert_eq!((held.memory(), held), (0, Signal::constant(1.5)));
+        let line = |slope: f64, hold: f64| {
+            let segment = Segment { from: 0.0, c: [1.0, slope, 0.0], sines: vec![] };
+            Signal::segments(vec![segment]).unwrap().held(hold).unwrap()
+        };
+        // That without a slope is a number.
+        for (high, low) in [(3.0, 1.0), (2.0, 0.0), (0.0, -2.0)] {
+            let slope = line(high, 0.25).slope(&line(low, 0.25), 2.0).unwrap();
+            assert_eq!([0.2, 0.3, 0.6].map(|t| slope.value(t)), [0.0, 0.25, 0.5], "{high} and {low}");
+        }
+        assert!(line(3.0, 0.25).slope(&line(1.0, 0.2), 2.0).is_none());
+    }
+
+    #[test]
     fn impossible_signals_are_refused() {
         assert!(Signal::steps(&[]).is_err());
         assert!(Signal::linear(&[(0.0, 1.0), (0.0, 2.0)]).is_err());

@@ -144,22 +144,21 @@ impl Signal {
         Self::segments(segments)
     }
 
-    /// The same signal sampled every `period` \[s\] and held.
+    /// The same signal sampled every `period` \[s\] and held. One that is a number stays that.
     ///
     /// # Errors
     /// A period that is not 1e-6 to 1e9 s.
-    pub fn held(self, period: f64) -> Result<Self, ParameterError> {
+    pub fn held(mut self, period: f64) -> Result<Self, ParameterError> {
         PERIOD.check("hold", period)?;
-        let segments = match self.0 {
-            Values::Constant(value) => vec![still(value)],
-            Values::Curve(curve) => curve.segments,
-        };
-        Ok(Self(Values::Curve(Box::new(Curve { segments, hold: Some(period) }))))
+        if let Values::Curve(curve) = &mut self.0 {
+            curve.hold = Some(period);
+        }
+        Ok(self)
     }
 
     /// The slope over a parameter of which this signal has `by` more than `other`: `(self - other)/by`. None
     /// if they differ in more than values and amplitudes: in break points, in frequencies or phases, or in
-    /// how they are held.
+    /// how they are held. The slope is held as they are.
     ///
     /// ```
     /// use bristle::schedule::Signal;
@@ -183,11 +182,21 @@ impl Signal {
             sines.filter(|_| same).map(|sines| Segment { from: a.from, c, sines })
         };
         let (own, others) = (segments(self), segments(other));
-        if own.len() != others.len() || self.hold() != other.hold() {
+        // A signal that never changes is held as any other.
+        let held = [self, other].map(|signal| if signal.number().is_some() { None } else { Some(signal.hold()) });
+        let hold = match held {
+            [Some(own), Some(other)] if own != other => return None,
+            [own, other] => own.or(other).flatten(),
+        };
+        if own.len() != others.len() {
             return None;
         }
         let slopes: Option<Vec<Segment>> = own.iter().zip(&others).map(segment).collect();
-        slopes.map(Self::of)
+        let mut slope = Self::of(slopes?);
+        if let Values::Curve(curve) = &mut slope.0 {
+            curve.hold = hold;
+        }
+        Some(slope)
     }
 
     /// Replaces the signal by [`Signal::constant`]. One that was a curve keeps its memory for the next one.
