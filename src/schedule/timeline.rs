@@ -59,7 +59,7 @@ impl Timeline {
     /// intervals are dropped.
     pub fn cut<'a>(
         &mut self,
-        feeds: impl Iterator<Item = Feed<'a>> + Clone,
+        feeds: impl Iterator<Item = Feed<'a>>,
         span: Span,
         samples: &[f64],
         remap: Option<Remap<'_>>,
@@ -68,14 +68,16 @@ impl Timeline {
         let Self { points } = self;
         let point = |t: f64| Point { t: t.max(start), jump: false, remap: false, record: false };
         points.clear();
-        // Most contacts have none of these, and a batch comes here in every step.
-        let changing = feeds.filter(|feed| !feed.signal.is_constant());
-        for (i, feed) in changing.clone().enumerate() {
-            // Signals that are held with one period have the same break points, which are added once.
-            if !changing.clone().take(i).any(|f| feed.signal.shares_breaks_with(f.signal)) {
-                feed.signal.breaks(start, end, |t| points.push(Point { jump: true, ..point(t) }));
+        // Signals that are held with one period have the same break points, which are added once; so are
+        // those of a signal that feeds several slots. Beyond the first few they are sorted out below.
+        let mut added: [[Option<&Signal>; 4]; 2] = [[None; 4]; 2];
+        feeds.filter(|feed| !feed.signal.is_constant()).for_each(|Feed { signal, .. }| {
+            let added = &mut added[usize::from(signal.hold().is_some())];
+            if !added.iter().flatten().any(|other| signal.shares_breaks_with(other)) {
+                signal.breaks(start, end, |t| points.push(Point { jump: true, ..point(t) }));
+                added.iter_mut().find(|place| place.is_none()).into_iter().for_each(|place| *place = Some(signal));
             }
-        }
+        });
         if let Some(remap) = remap {
             remap.times(start, end, |t| points.push(Point { jump: true, remap: true, ..point(t) }));
         }
@@ -169,9 +171,8 @@ impl Timeline {
         interval.parts.clear();
         let (terms, parts) = (std::mem::take(&mut interval.terms), std::mem::take(&mut interval.parts));
         *interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, terms, parts, ..Interval::default() };
-        for feed in feeds {
-            feed.signal.add_to(a.t, interval.length, feed.scale, feed.slot, interval);
-        }
+        let length = interval.length;
+        feeds.for_each(|Feed { signal, scale, slot }| signal.add_to(a.t, length, scale, slot, interval));
         if a.remap {
             interval.remap = Some(MapKey::Force(interval.inputs(0.0)[slot::F_N]));
         }
