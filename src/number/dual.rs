@@ -107,6 +107,7 @@ impl Neg for Dual {
 impl Real for Dual {
     type Scalar = Self;
     type Mask = bool;
+    type Each<T: Copy + Send + Sync> = [T; 1];
     const LANES: usize = 1;
     const HAS_TANGENTS: bool = true;
     /// Large enough that its derivatives, down to the power -5/2 of it, are finite.
@@ -120,6 +121,10 @@ impl Real for Dual {
     const ROUNDER: f64 = f64::ROUNDER;
     const ROOT_RESIDUAL: f64 = f64::ROOT_RESIDUAL;
 
+    #[inline(always)]
+    fn each<T: Copy + Send + Sync>(of: T) -> [T; 1] {
+        [of]
+    }
     #[inline(always)]
     fn splat(value: f64) -> Self {
         Self::constant(value)

@@ -26,6 +26,7 @@ macro_rules! real {
         impl Real for $t {
             type Scalar = Self;
             type Mask = bool;
+            type Each<T: Copy + Send + Sync> = [T; 1];
             const LANES: usize = 1;
             const TINY: f64 = $tiny;
             const TRANSITION_ITERATIONS: usize = $iterations;
@@ -37,6 +38,10 @@ macro_rules! real {
             const ROUNDER: f64 = $magic;
             const ROOT_RESIDUAL: f64 = $root;
 
+            #[inline(always)]
+            fn each<T: Copy + Send + Sync>(of: T) -> [T; 1] {
+                [of]
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 value as $t
@@ -145,8 +150,13 @@ macro_rules! real {
             /// All bits of a lane, or none.
             type Mask = [$bits; WIDTH];
             type Scalar = $t;
+            type Each<T: Copy + Send + Sync> = [T; WIDTH];
             const LANES: usize = WIDTH;
 
+            #[inline(always)]
+            fn each<T: Copy + Send + Sync>(of: T) -> [T; WIDTH] {
+                [of; WIDTH]
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 Self([value as $t; WIDTH])

@@ -2,7 +2,7 @@
 
 use super::simd::Simd;
 use std::fmt::Debug;
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub};
 
 /// A number, or several in the lanes of a vector register. The equations of a cell and the sums of limit
 /// surfaces are generic over this trait, so that each is written once.
@@ -28,6 +28,8 @@ pub trait Real:
     type Mask: Copy + Debug + Send + Sync;
     /// Number of lanes.
     const LANES: usize;
+    /// Something else for each lane.
+    type Each<T: Copy + Send + Sync>: Copy + Send + Sync + Index<usize, Output = T> + IndexMut<usize>;
     /// The instructions that operations on this type compile to.
     const SIMD: Simd = Simd::Baseline;
     /// Whether numbers carry derivatives along ([`super::dual`]). A root that an iteration finds then needs
@@ -53,6 +55,8 @@ pub trait Real:
     /// residual's square, which is below the rounding.
     const ROOT_RESIDUAL: f64 = Self::Scalar::ROOT_RESIDUAL;
 
+    /// The same for every lane.
+    fn each<T: Copy + Send + Sync>(of: T) -> Self::Each<T>;
     /// The nearest number, in every lane.
     fn splat(value: f64) -> Self;
     /// The nearest numbers, a lane each; lanes beyond `values` are 0.

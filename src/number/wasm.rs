@@ -35,8 +35,13 @@ macro_rules! lanes {
             type Scalar = $t;
             /// All bits of a lane, or none.
             type Mask = v128;
+            type Each<T: Copy + Send + Sync> = [T; $lanes];
             const LANES: usize = $lanes;
 
+            #[inline(always)]
+            fn each<T: Copy + Send + Sync>(of: T) -> [T; $lanes] {
+                [of; $lanes]
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 Self($splat(value as $t))

@@ -41,9 +41,14 @@ macro_rules! lanes {
         impl Real for $name {
             type Scalar = $t;
             type Mask = $mask;
+            type Each<T: Copy + Send + Sync> = [T; $lanes];
             const LANES: usize = $lanes;
             const SIMD: Simd = Simd::$simd;
 
+            #[inline(always)]
+            fn each<T: Copy + Send + Sync>(of: T) -> [T; $lanes] {
+                [of; $lanes]
+            }
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 // SAFETY: as above.

@@ -5,18 +5,18 @@
 
 use super::bristles::Bits;
 use super::lanes::set_bit;
-use crate::number::real::{LANES, Real};
+use crate::number::real::Real;
 use crate::schedule::{Interval, Term, slot};
 
 /// The interval of the contact in each lane: valid from its start to its end.
 pub struct LaneInterval<R: Real> {
     /// Polynomials of the inputs.
     c: [[R; 3]; slot::COUNT],
-    /// Their sinusoids, and the lanes that have some.
-    terms: Vec<Vec<Term>>,
+    /// Their sinusoids with their lanes, and the lanes that have some.
+    terms: Vec<(usize, Term)>,
     waves: Bits,
     /// Sinusoids of surfaces that move, whose slots are counted from [`slot::SURFACE`].
-    terms_of_surface: Vec<Vec<Term>>,
+    terms_of_surface: Vec<(usize, Term)>,
     waves_of_surface: Bits,
     /// Polynomials and sinusoids of several patches with inputs of their own, whose contact is alone in its
     /// solver.
@@ -26,8 +26,8 @@ pub struct LaneInterval<R: Real> {
     /// derivatives.
     tangent_terms: Vec<(usize, Term)>,
     /// Length, and the time that is left [s].
-    pub length: [f64; LANES],
-    pub left: [f64; LANES],
+    pub length: R::Each<f64>,
+    pub left: R::Each<f64>,
 }
 
 impl<R: Real> LaneInterval<R> {
@@ -35,15 +35,15 @@ impl<R: Real> LaneInterval<R> {
     pub fn new() -> Self {
         Self {
             c: [[R::splat(0.0); 3]; slot::COUNT],
-            terms: vec![Vec::new(); R::LANES],
+            terms: Vec::new(),
             waves: 0,
-            terms_of_surface: vec![Vec::new(); R::LANES],
+            terms_of_surface: Vec::new(),
             waves_of_surface: 0,
             parts: Vec::new(),
             terms_of_parts: Vec::new(),
             tangent_terms: Vec::new(),
-            length: [0.0; LANES],
-            left: [0.0; LANES],
+            length: R::each(0.0),
+            left: R::each(0.0),
         }
     }
 
@@ -60,15 +60,14 @@ impl<R: Real> LaneInterval<R> {
             let own = interval.terms.iter().filter(move |term| (from..to).contains(&term.slot));
             own.map(move |term| Term { slot: term.slot - from, ..*term })
         };
-        refill(&mut self.terms[l], terms(0, slot::SURFACE));
-        refill(&mut self.terms_of_surface[l], terms(slot::SURFACE, slot::COUNT));
-        set_bit(&mut self.waves, l, !self.terms[l].is_empty());
-        set_bit(&mut self.waves_of_surface, l, !self.terms_of_surface[l].is_empty());
+        refill(&mut self.terms, &mut self.waves, l, terms(0, slot::SURFACE));
+        refill(&mut self.terms_of_surface, &mut self.waves_of_surface, l, terms(slot::SURFACE, slot::COUNT));
         (self.length[l], self.left[l]) = (interval.length, interval.length);
         self.parts.clear();
         if !interval.parts.is_empty() {
             self.parts.extend(interval.parts.iter().map(|part| part.map(|c| c.map(R::splat))));
-            refill(&mut self.terms_of_parts, terms(slot::COUNT, usize::MAX));
+            self.terms_of_parts.clear();
+            self.terms_of_parts.extend(terms(slot::COUNT, usize::MAX));
         }
     }
 
@@ -99,8 +98,8 @@ impl<R: Real> LaneInterval<R> {
 
     /// Empties a lane.
     pub fn clear(&mut self, l: usize) {
-        set_bit(&mut self.waves, l, false);
-        set_bit(&mut self.waves_of_surface, l, false);
+        refill(&mut self.terms, &mut self.waves, l, std::iter::empty());
+        refill(&mut self.terms_of_surface, &mut self.waves_of_surface, l, std::iter::empty());
         self.parts.clear();
     }
 
@@ -121,14 +120,9 @@ impl<R: Real> LaneInterval<R> {
     /// Adds the sinusoids of the surfaces of those of `lanes` that have some.
     #[inline(never)]
     fn add_sinusoids_of_surface(&self, tau: R, dt: R, lanes: Bits, v: &mut [R; 3]) {
-        let mut waves = self.waves_of_surface & lanes;
-        while waves != 0 {
-            let l = waves.trailing_zeros() as usize;
-            waves &= waves - 1;
-            for term in &self.terms_of_surface[l] {
-                let v = &mut v[term.slot];
-                v.set(l, v.lane(l) + wave_ahead(term, tau.lane(l), dt.lane(l)));
-            }
+        for (l, term) in self.terms_of_surface.iter().filter(|(l, _)| lanes >> l & 1 == 1) {
+            let v = &mut v[term.slot];
+            v.set(*l, v.lane(*l) + wave_ahead(term, tau.lane(*l), dt.lane(*l)));
         }
     }
 
@@ -158,23 +152,22 @@ impl<R: Real> LaneInterval<R> {
     /// Adds the sinusoids of those of `lanes` that have some.
     #[inline(never)]
     fn add_sinusoids(&self, tau: R, lanes: Bits, v: &mut [R; slot::COUNT]) {
-        let mut waves = self.waves & lanes;
-        while waves != 0 {
-            let l = waves.trailing_zeros() as usize;
-            waves &= waves - 1;
-            let tau = tau.lane(l);
-            for q in &self.terms[l] {
-                let wave = q.amplitude * (q.omega * tau + q.phase).sin();
-                v[q.slot].set(l, v[q.slot].lane(l) + wave);
-            }
+        for (l, q) in self.terms.iter().filter(|(l, _)| lanes >> l & 1 == 1) {
+            let wave = q.amplitude * (q.omega * tau.lane(*l) + q.phase).sin();
+            let v = &mut v[q.slot];
+            v.set(*l, v.lane(*l) + wave);
         }
     }
 }
 
-/// Replaces the terms of `to`.
-fn refill(to: &mut Vec<Term>, terms: impl Iterator<Item = Term>) {
-    to.clear();
-    to.extend(terms);
+/// Replaces the terms of a lane, and notes among the lanes with terms whether it has some.
+fn refill(all: &mut Vec<(usize, Term)>, with_terms: &mut Bits, l: usize, terms: impl Iterator<Item = Term>) {
+    if *with_terms >> l & 1 == 1 {
+        all.retain(|(lane, _)| *lane != l);
+    }
+    let before = all.len();
+    all.extend(terms.map(|term| (l, term)));
+    set_bit(with_terms, l, all.len() > before);
 }
 
 /// A polynomial a time `dt` after `tau`. The estimates of the errors compare velocities of surfaces within
@@ -187,4 +180,40 @@ fn polynomial_ahead<R: Real>(c: [R; 3], tau: R, dt: R) -> R {
 /// A sinusoid a time `dt` after `tau`, as [`polynomial_ahead`].
 fn wave_ahead(term: &Term, tau: f64, dt: f64) -> f64 {
     term.amplitude * (term.omega * (tau + dt) + term.phase).sin()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::FRAC_PI_2;
+
+    use super::*;
+    use crate::number::lanes::Lanes;
+
+    #[test]
+    fn a_lane_has_the_sinusoids_of_its_own_interval_alone() {
+        // At its crest at all times.
+        let crest = |slot: usize, amplitude: f64| Term { slot, amplitude, omega: 0.0, phase: FRAC_PI_2 };
+        let with = |amplitude: f64| Interval {
+            terms: vec![crest(slot::F_N, amplitude), crest(slot::SURFACE, -amplitude), crest(slot::F_N, amplitude)],
+            ..Interval::default()
+        };
+        let mut all = LaneInterval::<Lanes<f64>>::new();
+        let expect = |all: &LaneInterval<Lanes<f64>>, wanted: [f64; 2]| {
+            let zero = Lanes::splat(0.0);
+            let (inputs, surface) = (all.inputs(zero, 0b11), all.surface(zero, zero, 0b11));
+            assert_eq!([0, 1].map(|l| inputs[slot::F_N].lane(l)), wanted);
+            assert_eq!([0, 1].map(|l| -2.0 * surface[0].lane(l)), wanted);
+        };
+        all.start(0, &with(1.0));
+        all.start(1, &with(2.0));
+        expect(&all, [2.0, 4.0]);
+        all.start(0, &with(3.0));
+        expect(&all, [6.0, 4.0]);
+        all.clear(0);
+        expect(&all, [0.0, 4.0]);
+        all.start(1, &Interval::default());
+        expect(&all, [0.0, 0.0]);
+        all.start(0, &with(0.5));
+        expect(&all, [1.0, 0.0]);
+    }
 }

@@ -16,7 +16,7 @@ use super::state::State;
 use super::step::{Events, pass};
 use crate::body::{Body, Frame};
 use crate::contact::Contact;
-use crate::number::real::{LANES, Real};
+use crate::number::real::Real;
 use crate::patch::{MAX_PATCHES, Patch};
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
@@ -39,7 +39,7 @@ pub struct Solver<R: Real, B> {
     pub(super) interval: LaneInterval<R>,
     pub(super) step: Step<R>,
     pub(super) stage: StageState<R>,
-    pub(super) counts: Counts,
+    pub(super) counts: Counts<R>,
     /// Lanes that take part in a pass; those of them that only write a pending stage back; those that start a
     /// step.
     pub(super) running: Bits,
@@ -70,9 +70,9 @@ pub(super) struct Contacts<R: Real> {
     /// The smaller of the mass and `I/L^2` [kg], two of the three effective masses of `docs/model.md` (49).
     pub(super) least_mass: R,
     /// What the present map was made for; none for the initial map.
-    pub(super) mapped: [Option<MapKey>; LANES],
+    pub(super) mapped: R::Each<Option<MapKey>>,
     /// Longest steps [s].
-    pub(super) h_max: [f64; LANES],
+    pub(super) h_max: R::Each<f64>,
     /// Lanes with a free body under a law without an elastic range, under which a contact that sticks creeps.
     pub(super) creeps: Bits,
     // Lanes by the kind of their body; the patch of those in `turning` turns with it.
@@ -107,7 +107,7 @@ pub(super) struct BodyState<R: Real> {
 /// The step of each lane: valid from [`Solver::start_step`] to [`Solver::finish_step`].
 pub(super) struct Step<R: Real> {
     /// The time that it leaves of the interval, its length, and its start in the interval [s].
-    pub(super) rest: [f64; LANES],
+    pub(super) rest: R::Each<f64>,
     pub(super) h: R,
     pub(super) a_sigma0: R,
     pub(super) damping: R,
@@ -138,12 +138,12 @@ pub(super) struct StageState<R: Real> {
 }
 
 /// What the status of a contact counts: valid from the loading of a contact to that of the next.
-pub(super) struct Counts {
-    pub(super) passes: [u64; LANES],
-    pub(super) steps: [u64; LANES],
+pub(super) struct Counts<R: Real> {
+    pub(super) passes: R::Each<u64>,
+    pub(super) steps: R::Each<u64>,
     /// Steps that they may take.
-    pub(super) budget: [u64; LANES],
-    pub(super) unconverged: [u64; LANES],
+    pub(super) budget: R::Each<u64>,
+    pub(super) unconverged: R::Each<u64>,
 }
 
 impl<R: Real, B: Bristles<R>> Solver<R, B> {
@@ -169,8 +169,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
                 offset: [zero; 2],
                 arm: one,
                 least_mass: one,
-                mapped: [None; LANES],
-                h_max: [1.0; LANES],
+                mapped: R::each(None::<MapKey>),
+                h_max: R::each(1.0),
                 creeps: 0,
                 prescribed: 0,
                 gripper: 0,
@@ -193,7 +193,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             parts: Parts::none(),
             interval: LaneInterval::new(),
             step: Step {
-                rest: [0.0; LANES],
+                rest: R::each(0.0),
                 h: one,
                 a_sigma0: one,
                 damping: one,
@@ -206,10 +206,10 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             },
             stage: StageState { second: 0, newton: zero, du: none, settled: 0, last: R::splat(UNSOLVED) },
             counts: Counts {
-                passes: [0; LANES],
-                steps: [0; LANES],
-                budget: [u64::MAX; LANES],
-                unconverged: [0; LANES],
+                passes: R::each(0_u64),
+                steps: R::each(0_u64),
+                budget: R::each(u64::MAX),
+                unconverged: R::each(0_u64),
             },
             running: 0,
             flushing: 0,

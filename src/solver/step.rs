@@ -28,7 +28,7 @@ use super::lanes::Solver;
 use super::linalg::{Mat3, Vec3, add3};
 use super::moving_surface::{Rates, StepRates};
 use super::transform::{Transform, at};
-use crate::number::real::{LANES, Real};
+use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::schedule::slot;
 
@@ -132,7 +132,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     fn start_step(&mut self) {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let starting = R::from_bitmask(self.starting);
-        let mut tau = [0.0; LANES];
+        let mut tau = R::each(0.0);
         for l in 0..R::LANES {
             tau[l] = self.interval.length[l] - self.interval.left[l];
         }
@@ -145,7 +145,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         let longest = to_f64(self.longest_step(&v));
         let (starts, left, h_max, old) =
             (to_f64(R::select(starting, one, zero)), self.interval.left, self.contacts.h_max, self.step.rest);
-        let mut h = [0.0; LANES];
+        let mut h = R::each(0.0);
         // Without branches the compiler turns this loop into a few vector instructions.
         for l in 0..R::LANES {
             let most = if longest[l] < h_max[l] { longest[l] } else { h_max[l] };
@@ -504,7 +504,7 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         }
         self.body.at_least = R::select(mask, one, self.body.at_least);
         let (ends, rest) = (to_f64(R::select(mask, one, R::splat(0.0))), self.step.rest);
-        let mut left = [0.0; LANES];
+        let mut left = R::each(0.0);
         for l in 0..R::LANES {
             left[l] = if ends[l] > 0.5 { rest[l] } else { self.interval.left[l] };
         }
@@ -525,19 +525,19 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     }
 }
 
-/// The numbers of the lanes in double precision, followed by zeros.
+/// The numbers of the lanes in double precision.
 #[inline(always)]
-pub(super) fn to_f64<R: Real>(v: R) -> [f64; LANES] {
-    let mut out = [0.0; LANES];
+pub(super) fn to_f64<R: Real>(v: R) -> R::Each<f64> {
+    let mut out = R::each(0.0);
     for l in 0..R::LANES {
         out[l] = v.lane(l);
     }
     out
 }
 
-/// The first of `v` as lanes, in their precision.
+/// Numbers as lanes, in their precision.
 #[inline(always)]
-pub(super) fn from_f64<R: Real>(v: &[f64; LANES]) -> R {
+pub(super) fn from_f64<R: Real>(v: &R::Each<f64>) -> R {
     let mut out = R::splat(0.0);
     for l in 0..R::LANES {
         out.lanes_mut()[l] = R::Scalar::splat(v[l]);
@@ -559,10 +559,9 @@ pub(super) fn finite<R: Real>(v: Vec3<R>) -> Bits {
     R::bitmask((v.x * zero + v.y * zero + v.z * zero).lt(R::splat(1.0)))
 }
 
-/// Adds one to the counts of some lanes. The step of a large grid has one lane, for which a loop over the
-/// widest number type would be a noticeable part of a pass.
+/// Adds one to the counts of some lanes.
 #[inline(always)]
-fn count<R: Real>(to: &mut [u64; LANES], lanes: Bits) {
+fn count<R: Real>(to: &mut R::Each<u64>, lanes: Bits) {
     for l in 0..R::LANES {
         to[l] += u64::from(lanes >> l & 1);
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::contact::{Contact, Model, RemapTransfer, move_centre, radius_of, reshapes};
 use crate::limit_surface::Table;
-use crate::number::real::{LANES, Real};
+use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::patch::Patch;
 use crate::plan::SLIP_SPEED;
@@ -58,7 +58,7 @@ pub struct Reduced<R: Real> {
     /// `u/r^2`; 0 where `r` is 0.
     elastic: R,
     tables: Tables<R>,
-    contacts: [Map; LANES],
+    contacts: Box<[Map]>,
 }
 
 /// The map of a lane, in double precision.
@@ -140,7 +140,7 @@ impl<R: Real> Reduced<R> {
             viscous: one,
             elastic: one,
             tables: Tables::new(),
-            contacts: std::array::from_fn(|_| Map::default()),
+            contacts: vec![Map::default(); R::LANES].into(),
         }
     }
 

@@ -15,7 +15,7 @@ use super::laws::{
 };
 use crate::contact::{Contact, Model};
 use crate::friction::Friction;
-use crate::number::real::{LANES, Real};
+use crate::number::real::Real;
 use crate::number::simd::copies;
 use crate::plan::Status;
 use crate::planar::{Pose, Twist, Wrench};
@@ -57,7 +57,7 @@ pub struct Points<R: Real> {
     /// Stiffness of the spring to the anchor [N/m].
     spring: R,
     pub(in crate::solver) prescribed: Bits,
-    h_max: [f64; LANES],
+    h_max: R::Each<f64>,
     pub(in crate::solver) elements: Vec<Element<R>>,
     /// Where each of them changes in a step of [`super::collocation`].
     which: Vec<R::Mask>,
@@ -69,10 +69,10 @@ pub struct Points<R: Real> {
     pub(in crate::solver) force: Vec2<R>,
     pub(in crate::solver) interval: LaneInterval<R>,
     running: Bits,
-    steps: [u64; LANES],
+    steps: R::Each<u64>,
     /// Steps whose equation has several roots.
-    unconverged: [u64; LANES],
-    budget: [u64; LANES],
+    unconverged: R::Each<u64>,
+    budget: R::Each<u64>,
 }
 
 impl<R: Real> Points<R> {
@@ -95,7 +95,7 @@ impl<R: Real> Points<R> {
             pads: one,
             spring: zero,
             prescribed: 0,
-            h_max: [1.0; LANES],
+            h_max: R::each(1.0),
             elements: vec![element; model.elements().len()],
             which: vec![zero.lt(zero); model.elements().len()],
             u: none,
@@ -105,9 +105,9 @@ impl<R: Real> Points<R> {
             force: [zero; 2],
             interval: LaneInterval::new(),
             running: 0,
-            steps: [0; LANES],
-            unconverged: [0; LANES],
-            budget: [u64::MAX; LANES],
+            steps: R::each(0_u64),
+            unconverged: R::each(0_u64),
+            budget: R::each(u64::MAX),
         }
     }
 
@@ -190,15 +190,15 @@ impl<R: Real> Points<R> {
     /// Starts the next step of every lane: its start in the interval, its length, and the time that it leaves
     /// [s]; the inputs at its start under a law that collocates.
     #[inline(always)]
-    fn start_step<L: PointLaw>(&self) -> (R, R, [f64; LANES], [R; slot::COUNT]) {
-        let mut tau = [0.0; LANES];
+    fn start_step<L: PointLaw>(&self) -> (R, R, R::Each<f64>, [R; slot::COUNT]) {
+        let mut tau = R::each(0.0);
         for l in 0..R::LANES {
             tau[l] = self.interval.length[l] - self.interval.left[l];
         }
         let tau: R = from_f64(&tau);
         let first = if L::COLLOCATES { self.interval.inputs(tau, self.running) } else { [tau; slot::COUNT] };
-        let longest = if L::COLLOCATES { to_f64(self.longest_step::<L>(&first)) } else { [1e30; LANES] };
-        let (mut h, mut rest) = ([1.0; LANES], [0.0; LANES]);
+        let longest = if L::COLLOCATES { to_f64(self.longest_step::<L>(&first)) } else { R::each(1e30) };
+        let (mut h, mut rest) = (R::each(1.0), R::each(0.0));
         for l in 0..R::LANES {
             let most = if longest[l] < self.h_max[l] { longest[l] } else { self.h_max[l] };
             let n = (self.interval.left[l] / most - STEP_SLACK).ceil();
@@ -257,7 +257,7 @@ impl<R: Real> Points<R> {
     /// A step of every lane that runs, from `tau` on under the inputs `first` there, which is as long as
     /// `whole` [s] and then leaves `rest`, or ends where an element changes between sticking and sliding.
     #[inline(always)]
-    fn collocate(&mut self, (tau, first): (R, &[R; slot::COUNT]), whole: R, mut rest: [f64; LANES]) -> Events {
+    fn collocate(&mut self, (tau, first): (R, &[R; slot::COUNT]), whole: R, mut rest: R::Each<f64>) -> Events {
         let (zero, half) = (R::splat(0.0), R::splat(0.5));
         let runs = R::from_bitmask(self.running);
         let is_given = R::from_bitmask(self.running & self.prescribed);
@@ -364,7 +364,7 @@ impl<R: Real> Points<R> {
 
     /// Ends a step of the lanes that run, which leaves `rest` [s] of their intervals.
     #[inline(always)]
-    fn finish_step(&mut self, rest: [f64; LANES]) -> Events {
+    fn finish_step(&mut self, rest: R::Each<f64>) -> Events {
         let ran = self.running;
         for l in 0..R::LANES {
             let runs = ran >> l & 1 == 1;

@@ -21,7 +21,7 @@ pub struct Tables<R: Real> {
     /// Tables that contacts share, and where they start.
     shared: Vec<(Arc<Table>, u32)>,
     /// Where a lane's own memory starts, for the table of a map that changes its shape.
-    own: [Option<u32>; LANES],
+    own: R::Each<Option<u32>>,
     /// Tables made for new maps; contacts under the same normal force need the same ones.
     made: TableCache,
 }
@@ -34,7 +34,7 @@ impl<R: Real> Tables<R> {
             start: [0; LANES],
             nodes: Arc::default(),
             shared: Vec::new(),
-            own: [None; LANES],
+            own: R::each(None::<u32>),
             made: TableCache::default(),
         }
     }
