@@ -9,6 +9,7 @@ mod steady;
 mod surface;
 pub(crate) mod transfer;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use layer::Layer;
@@ -636,12 +637,12 @@ fn loaded_cells(patch: &Patch) -> Vec<usize> {
 }
 
 /// The torsional radius [m] of a reduced bristle on `patch`: by the rule of the table, or by cell centres on
-/// an ellipsoid. It is taken from the table where that has it, of its own patch and of maps that follow the
-/// normal force, and else computed.
+/// an ellipsoid. It is taken from the table where that has it, of patches that differ from its own in size
+/// alone and of maps that follow the normal force, and else computed.
 pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
     let Some(table) = table else { return patch.radius() };
-    if table.patch() == patch {
-        return table.radius();
+    if let Some(scale) = patch.scale_over(table.patch()) {
+        return scale * table.radius();
     }
     table.radius_under(patch).unwrap_or_else(|| Surface::new(patch, table.rule()).radius())
 }
@@ -650,7 +651,7 @@ pub(crate) fn radius_of(patch: &Patch, table: Option<&Table>) -> f64 {
 pub(crate) fn input_range(field: &str) -> Range {
     // Those of one of several patches are those of the contact.
     let own = field.strip_prefix("patches.").and_then(|own| own.split_once('.'));
-    let field = own.map_or_else(|| field.to_owned(), |(_, name)| format!("inputs.{name}"));
+    let field = own.map_or(Cow::Borrowed(field), |(_, name)| format!("inputs.{name}").into());
     parameter::of(&field).map_or(range::POSITION, |parameter| parameter.range)
 }
 

@@ -2,6 +2,9 @@
 //! is and how to choose it. Files, their schema, checks, documents and the fields of this library ask here.
 #![allow(rustdoc::broken_intra_doc_links, reason = "units in brackets: the texts are those of the schema")]
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::range::{self, Range};
 
 /// A number that a user sets.
@@ -36,8 +39,10 @@ impl Parameter {
 
 /// The parameter with that name, or in whose list that number is.
 pub fn of(name: &str) -> Option<&'static Parameter> {
-    let list = name.rsplit_once('.').map_or(name, |(list, _)| list);
-    ALL.iter().find(|parameter| parameter.name == name).or_else(|| ALL.iter().find(|parameter| parameter.name == list))
+    static BY_NAME: LazyLock<HashMap<&str, &Parameter>> =
+        LazyLock::new(|| ALL.iter().map(|parameter| (parameter.name, parameter)).collect());
+    let of = |name: &str| BY_NAME.get(name).copied();
+    of(name).or_else(|| of(name.rsplit_once('.')?.0))
 }
 
 /// The default of a parameter that has to be given, or that follows from others.

@@ -103,6 +103,9 @@ impl Grid {
 /// Largest number of columns or rows of a grid.
 pub const MAX_CELLS_PER_SIDE: usize = 4096;
 
+/// Relative difference of the factors of two sides that are one but for rounding [-].
+const ONE_FACTOR: f64 = 1e-14;
+
 /// A cell that carries pressure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -346,6 +349,23 @@ impl Patch {
         let (hertz, sequence, friction) = (self.hertz, self.sequence.clone(), self.friction.clone());
         let (takes_frames, relative_force) = (self.takes_frames, self.relative_force);
         Ok(Self { hertz, sequence, takes_frames, friction, axes: self.axes, relative_force, ..scaled })
+    }
+
+    /// How many times as large as `other` this patch is, if friction on them differs in nothing else: but for
+    /// rounding one is [`Patch::scaled`] from the other, by one factor. None of several patches, and of maps
+    /// that follow the normal force on grids that differ.
+    pub(crate) fn scale_over(&self, other: &Self) -> Option<f64> {
+        let (is_same, [kx, ky]) =
+            (self.grid == other.grid, [self.grid.dx / other.grid.dx, self.grid.dy / other.grid.dy]);
+        let is_similar = [self.grid.nx, self.grid.ny] == [other.grid.nx, other.grid.ny]
+            && (kx - ky).abs() <= ONE_FACTOR * kx
+            && (is_same || self.hertz.is_none() && other.hertz.is_none())
+            && self.compound.is_none()
+            && other.compound.is_none()
+            && (self.axes, self.oblique) == (other.axes, other.oblique)
+            && self.friction == other.friction
+            && (Arc::ptr_eq(&self.weights, &other.weights) || self.weights == other.weights);
+        is_similar.then_some(if is_same { 1.0 } else { kx })
     }
 
     /// The grid.
