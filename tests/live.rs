@@ -554,6 +554,42 @@ fn inputs_of_patches_are_set_and_read() {
     }
 }
 
+/// Contacts that share their patch take each other's places, with inputs of its patches of their own and
+/// without.
+#[test]
+fn contacts_of_one_patch_take_each_others_places() {
+    let disc = shape(11, 0.02, Shape::Disc);
+    let placed = |x: f64| Placed { patch: Patch::clone(&disc), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
+    let mut plain = prescribed(&disc, Friction::default(), [0.1, 0.0, 1.0], 1.0);
+    plain.patch = Patch::compound(&[placed(-0.02), placed(0.02)]).unwrap().into();
+    let mut two = plain.clone();
+    let own = |f_n: f64| PatchInputs { normal_force: Some(Signal::constant(f_n)), surface: None };
+    two.inputs.patches = vec![own(2.0), own(1.0)];
+    let friction = Friction { mu_c: 0.5, mu_s: 0.6, ..Friction::default() };
+    let slippery = Contact { friction, ..plain.clone() };
+    for (name, engine) in engines() {
+        let mut taken = 0;
+        for [old, new] in [[&plain, &two], [&two, &plain], [&plain, &slippery], [&slippery, &two]] {
+            let mut batch = engine.batch(vec![old.clone(); 2], Stepping::default()).unwrap();
+            batch.advance(CALL).unwrap();
+            if !batch.takes(0, new) {
+                continue;
+            }
+            taken += 1;
+            let neighbour = bits(&mut batch)[1].clone();
+            batch.replace(&[0], std::slice::from_ref(new)).unwrap();
+            assert_eq!(bits(&mut batch)[1], neighbour, "{name}");
+            let mut alone = engine.batch(vec![new.clone()], Stepping::default()).unwrap();
+            for _ in 0..3 {
+                batch.advance(CALL).unwrap();
+                alone.advance(CALL).unwrap();
+            }
+            assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
+        }
+        assert!(taken > 0, "{name}");
+    }
+}
+
 /// A contact with other axes of friction takes the place of one, and its neighbours keep theirs.
 #[test]
 fn other_axes_of_friction_take_the_place_of_a_contact() {

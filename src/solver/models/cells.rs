@@ -124,11 +124,26 @@ impl<R: Real> Cells<R> {
         }
     }
 
+    /// The states at the start of a contact: `zeta` [-], or all at rest.
+    pub fn start(&mut self, zeta: Option<&[[f64; 2]]>) {
+        let zero = R::splat(0.0);
+        (0..self.zx.len()).for_each(|i| (self.zx[i], self.zy[i]) = (zero, zero));
+        for (i, [x, y]) in zeta.into_iter().flatten().enumerate() {
+            let (group, lane) = (i / R::LANES, i % R::LANES);
+            self.zx[group].set(lane, *x);
+            self.zy[group].set(lane, *y);
+        }
+        self.pause = 0;
+    }
+
     /// Shares the places, weights and factors of `other`, where they are the same. Of thousands of contacts
     /// that are stepped in short calls, only the states have to come from main memory then.
     pub fn share(&mut self, other: &Self) {
         for (own, other) in [(&mut self.x, &other.x), (&mut self.y, &other.y), (&mut self.w, &other.w)] {
-            if own.len() == other.len() && own.iter().zip(&**other).all(|(a, b)| same(*a, *b)) {
+            if !Arc::ptr_eq(own, other)
+                && own.len() == other.len()
+                && own.iter().zip(&**other).all(|(a, b)| same(*a, *b))
+            {
                 *own = Arc::clone(other);
             }
         }

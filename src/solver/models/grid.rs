@@ -1,6 +1,8 @@
 //! One contact with a grid of bristles: the step has one lane, and the cells fill the lanes of another number
 //! type. While all bristles are elastic the grid moves as one rigid body.
 
+use std::sync::Arc;
+
 use super::cells::{Cells, Workspace};
 use super::distributed::{force_change, rigid_stick, sweep, wrench};
 use super::parts::PartCells;
@@ -24,6 +26,8 @@ pub struct Grid<C: Real> {
     pub k: Consts<C>,
     /// Indices of the cells in the map.
     active: Vec<usize>,
+    /// What the cells were made of, if they follow from the patch alone; none after the map has changed.
+    made_of: Option<Arc<Patch>>,
     /// Whether it is an elastic layer, whose pressure is in the factors of friction.
     is_layer: bool,
     /// The grid as one rigid body while all bristles are elastic; always none with one lane, the readable
@@ -46,6 +50,7 @@ impl<C: Real> Grid<C> {
             cells: Cells::new(&[], &[], &[], &[]),
             k: Consts::new(&Friction::default()),
             active: Vec::new(),
+            made_of: None,
             is_layer: false,
             rigid: None,
             saved_rigid: None,
@@ -75,7 +80,9 @@ impl<C: Real> Grid<C> {
             let of: Vec<u8> = active.iter().map(|&i| patch.part_with(i) as u8).collect();
             cells.parts = PartCells::new(cells.factors(), &of);
         }
-        Self { cells, k: Consts::new(&contact.friction), active: active.to_vec(), is_layer, ..Self::empty() }
+        let made_of = follows_from_patch(contact).then(|| Arc::clone(&contact.patch));
+        let (k, active) = (Consts::new(&contact.friction), active.to_vec());
+        Self { cells, k, active, made_of, is_layer, ..Self::empty() }
     }
 
     /// Ends the motion as one rigid body: moves every bristle by the displacement of the body.
@@ -113,13 +120,25 @@ impl<C: Real> Grid<C> {
     }
 }
 
+/// Whether the cells of a contact follow from its patch and nothing else.
+fn follows_from_patch(contact: &Contact) -> bool {
+    !contact.drives_parts() && contact.layer().is_none()
+}
+
 impl<C: Real> Bristles<f64> for Grid<C> {
     type Scratch = Workspace<C>;
 
     const TAKES_PARTS: bool = true;
 
     fn load(&mut self, _: usize, contact: &Contact, active: &[usize]) {
-        *self = Self::new(contact, active);
+        let is_made_of = |patch: &Arc<Patch>| Arc::ptr_eq(patch, &contact.patch) && self.active == active;
+        if !(follows_from_patch(contact) && self.made_of.as_ref().is_some_and(is_made_of)) {
+            *self = Self::new(contact, active);
+            return;
+        }
+        self.k = Consts::new(&contact.friction);
+        (self.rigid, self.saved_rigid, self.next_checks) = (None, None, [CHECK_INTERVALS[0]; 2]);
+        self.cells.start(contact.first_bristles(active).as_deref());
     }
 
     fn clear(&mut self, _: usize) {}
@@ -160,6 +179,7 @@ impl<C: Real> Bristles<f64> for Grid<C> {
     }
 
     fn remap(&mut self, _: usize, patch: &Patch, [_, mu_s]: [f64; 2]) {
+        self.made_of = None;
         self.end_rigid();
         if self.is_layer {
             let count = self.active.len();
