@@ -1,12 +1,12 @@
 //! The pool of threads for all parallel work. A forked child has none of its parent's threads, so that work
-//! in rayon's global pool would never be done. So all parallel work of the library goes through [`run`],
-//! which gives a child a pool of its own. `crates/data/tests/process.rs` blocks the global pool and calls
-//! every parallel function. In a browser there is one thread, the caller's.
+//! in rayon's global pool would never be done. So all parallel work of the library goes through [`run`] or
+//! [`for_each`], which give a child a pool of its own. `crates/data/tests/process.rs` blocks the global pool
+//! and calls every parallel function. In a browser there is one thread, the caller's.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 
 /// The number of this process; the only one where a machine has no processes, as a browser.
 fn process_id() -> u32 {
@@ -65,6 +65,36 @@ pub fn run<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
+/// Does `work` on each of `items`, in the calling thread and up to `others` of the pool. The caller begins at
+/// once: a call that takes as long as it takes to wake a thread loses little.
+///
+/// # Panics
+/// As [`run`], where others are asked for.
+pub fn for_each<T: Send>(items: &mut [T], others: usize, work: impl Fn(&mut T) + Sync) {
+    let others = others.min(items.len().saturating_sub(1));
+    let others = if others == 0 { 0 } else { others.min(threads() - 1) };
+    if others == 0 {
+        return items.iter_mut().for_each(work);
+    }
+    let rest = Mutex::new(items.iter_mut());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let do_rest = || {
+        while let Some(item) = next() {
+            work(item);
+        }
+    };
+    match own() {
+        Some(pool) => pool.in_place_scope(|scope| share(scope, others, &do_rest)),
+        None => rayon::in_place_scope(|scope| share(scope, others, &do_rest)),
+    }
+}
+
+/// Lets `others` threads do the same `work` as the caller.
+fn share<'scope>(scope: &Scope<'scope>, others: usize, work: &'scope (dyn Fn() + Sync)) {
+    (0..others).for_each(|_| scope.spawn(|_| work()));
+    work();
+}
+
 /// Number of threads that [`run`] has.
 ///
 /// # Panics
@@ -97,4 +127,41 @@ fn own() -> Option<&'static ThreadPool> {
 #[doc(hidden)]
 pub fn pretend_forked() {
     GLOBAL.0.store(u32::MAX, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread::current;
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_worked_on_once_whoever_calls() {
+        for threads in [1, 3] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for others in [0, 1, 9] {
+                let mut items = vec![0; 100];
+                for_each(&mut items, others, |n| *n += 1);
+                pool.install(|| for_each(&mut items, others, |n| *n += 1));
+                assert_eq!(items, [2; 100], "{others} of {threads} threads");
+                for_each(&mut items[..0], others, |n| *n += 1);
+            }
+        }
+    }
+
+    #[test]
+    fn the_caller_and_the_others_work_at_the_same_time() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let (both, mut by) = (Barrier::new(2), [None; 2]);
+        let caller = pool.install(|| {
+            // Either waits for the other.
+            for_each(&mut by, 1, |by| {
+                *by = Some(current().id());
+                both.wait();
+            });
+            current().id()
+        });
+        assert!(by[0] != by[1] && by.contains(&Some(caller)), "{by:?}");
+    }
 }

@@ -18,12 +18,9 @@ use crate::schedule::{Span, slot};
 use crate::solver::respond::Response;
 use crate::solver::state::State;
 
-/// Largest number of large grids in a pack.
-const MOST_GRIDS: usize = 32;
-
 /// What a contact takes beside its cells, in cells.
 const BESIDE: usize = 16;
-/// Cells times steps from which it pays to wake other threads, which takes some 30 us.
+/// Cells times steps for which it pays to wake another thread, which takes some 30 us.
 const PAYS: f64 = 1e4;
 /// Steps that a tolerance chooses are taken for no longer than this [s].
 const LONG: f64 = 1e-3;
@@ -104,7 +101,8 @@ pub fn rollout(
     let stop = AtomicBool::new(false);
     let recording = Recording { samples: &plan.samples, stop_when: &plan.stop_when, progress, stop: &stop };
     let mut rows = rows(&mut out);
-    let members = divide(contacts, lanes, 1);
+    // As many as there can be.
+    let members = divide(contacts, lanes, usize::MAX);
     let tasks: Vec<_> = members.into_iter().map(|members| (take(&members, &mut rows), members)).collect();
     let active = |contact: &Contact| {
         if contact.model.is_grid() { contact.active_cells(&contact.timeline(&plan.samples)) } else { Vec::new() }
@@ -121,8 +119,7 @@ impl CpuBatch {
     /// Contacts at their start, in solvers of so many `lanes`.
     pub fn new(contacts: &[Contact], stepping: Stepping, make: Maker, lanes: usize) -> Self {
         // Several packs for each thread, so that no thread is left without work while others finish.
-        let grids = (contacts.len() / (8 * pool::threads())).clamp(1, MOST_GRIDS);
-        let members = divide(contacts, lanes, grids);
+        let members = divide(contacts, lanes, 8 * pool::threads());
         let pack = |members| Packed::new(members, contacts, Contact::cells_ever_active, stepping, make);
         let packs: Vec<Packed> = pool::run(|| members.into_par_iter().map(pack).collect());
         let mut places = vec![(0, 0); contacts.len()];
@@ -132,10 +129,10 @@ impl CpuBatch {
         Self { packs, places, lanes, step: stepping.step.min(LONG) }
     }
 
-    /// Whether it pays to do work that takes so many `steps` in parallel.
-    fn pays(&self, steps: f64) -> bool {
+    /// Number of threads that it pays to wake for work that takes so many `steps`.
+    fn others(&self, steps: f64) -> usize {
         let size: usize = self.packs.iter().map(|packed| packed.size).sum();
-        self.packs.len() > 1 && (size as f64) * steps >= PAYS
+        ((size as f64) * steps / PAYS) as usize
     }
 
     fn place(&mut self, contact: usize) -> (&mut dyn Pack, usize) {
@@ -158,14 +155,10 @@ impl Stepper for CpuBatch {
     fn advance<'a>(&'a mut self, contacts: &'a [Contact], spans: &'a [Option<Span>]) -> Answer<'a, ()> {
         let span = spans.iter().flatten().next();
         let steps = span.map_or(0.0, |span| ((span.end - span.start) / self.step).max(1.0));
-        let advance = |Packed { pack, members, .. }: &mut Packed| {
+        let others = self.others(steps);
+        pool::for_each(&mut self.packs, others, |Packed { pack, members, .. }| {
             pack.advance(&|k| Some((&contacts[members[k]], spans[members[k]]?)));
-        };
-        if self.pays(steps) {
-            pool::run(|| self.packs.par_iter_mut().for_each(advance));
-        } else {
-            self.packs.iter_mut().for_each(advance);
-        }
+        });
         Answer::Now(Ok(()))
     }
 
@@ -189,18 +182,18 @@ impl Stepper for CpuBatch {
     }
 
     fn samples<'a>(&'a mut self, contacts: &'a [Contact], out: &'a mut [Sample]) -> Answer<'a, ()> {
-        let one = |pack: &mut Box<dyn Pack>, k: usize, member: &usize| pack.sample(k, &contacts[*member]);
-        if !self.pays(1.0) {
+        let others = self.others(1.0);
+        if others == 0 {
             for Packed { pack, members, .. } in &mut self.packs {
-                members.iter().enumerate().for_each(|(k, member)| out[*member] = one(pack, k, member));
+                pack.samples(&|k| &contacts[members[k]], &mut |k, sample| out[members[k]] = sample);
             }
             return Answer::Now(Ok(()));
         }
-        let of_pack = |Packed { pack, members, .. }: &mut Packed| -> Vec<Sample> {
-            members.iter().enumerate().map(|(k, member)| one(pack, k, member)).collect()
-        };
-        let samples: Vec<_> = pool::run(|| self.packs.par_iter_mut().map(of_pack).collect());
-        for (Packed { members, .. }, samples) in self.packs.iter().zip(samples) {
+        let mut read: Vec<_> = self.packs.iter_mut().map(|packed| (packed, Vec::new())).collect();
+        pool::for_each(&mut read, others, |(Packed { pack, members, .. }, samples)| {
+            pack.samples(&|k| &contacts[members[k]], &mut |_, sample| samples.push(sample));
+        });
+        for (Packed { members, .. }, samples) in read {
             members.iter().zip(samples).for_each(|(k, sample)| out[*k] = sample);
         }
         Answer::Now(Ok(()))

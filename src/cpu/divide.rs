@@ -13,6 +13,9 @@ use crate::pool;
 /// themselves, and a contact alone is finished sooner.
 const FEW_CELLS: usize = 50;
 
+/// Largest number of large grids, or of solvers with several lanes, in a pack.
+const MOST: usize = 32;
+
 /// What contacts must have in common to be stepped in the lanes of one solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shared {
@@ -74,16 +77,20 @@ fn cells(contact: &Contact) -> usize {
     if changes { contact.patch.grid().len() } else { contact.patch.count_cells() }
 }
 
-/// Divides contacts, known by their indices, into packs. First come packs of at most `grids` contacts with
-/// many bristles, which are stepped one after the other; then packs of at most `lanes` contacts with few
-/// bristles, or of fewer if some threads would have no pack otherwise.
-pub fn divide(contacts: &[Contact], lanes: usize, grids: usize) -> Vec<Vec<usize>> {
+/// Divides contacts, known by their indices, into packs. First come packs of contacts with many bristles,
+/// which are stepped one after the other; then packs of solvers, one after the other, with at most `lanes`
+/// contacts with few bristles each, or with fewer if some threads would have no pack otherwise. A pack has as
+/// many grids or solvers as leave so many packs `wanted`, and no more than [`MOST`].
+pub fn divide(contacts: &[Contact], lanes: usize, wanted: usize) -> Vec<Vec<usize>> {
+    let are_small: Vec<bool> = contacts.iter().map(|contact| lanes > 1 && has_few_bristles(contact)).collect();
+    let is_large = |(contact, is_small): &(&Contact, &bool)| !**is_small && contact.model.is_grid();
+    let grids = (contacts.iter().zip(&are_small).filter(is_large).count() / wanted).clamp(1, MOST);
     let mut packs: Vec<Vec<usize>> = Vec::new();
     // Whether the last pack has space for another grid.
     let mut open = false;
     let mut by_kind: BTreeMap<Shared, Vec<usize>> = BTreeMap::new();
     for (k, contact) in contacts.iter().enumerate() {
-        if lanes > 1 && has_few_bristles(contact) {
+        if are_small[k] {
             by_kind.entry(Shared::of(contact)).or_default().push(k);
         } else if let Some(pack) = packs.last_mut().filter(|_| open && contact.model.is_grid()) {
             pack.push(k);
@@ -94,6 +101,11 @@ pub fn divide(contacts: &[Contact], lanes: usize, grids: usize) -> Vec<Vec<usize
         }
     }
     for mut items in by_kind.into_values() {
+        let solvers = (items.len() / lanes / wanted).clamp(1, MOST);
+        if solvers > 1 {
+            packs.extend(items.chunks(solvers * lanes).map(<[usize]>::to_vec));
+            continue;
+        }
         let count = items.len().div_ceil(lanes).max(pool::threads().min(items.len()));
         packs.extend((1..=count).rev().map(|left| items.split_off(items.len() - items.len() / left)));
     }
@@ -148,16 +160,20 @@ mod tests {
     fn every_contact_is_in_one_pack_and_lanes_are_shared_with_its_kind_alone() {
         let (names, contacts): (Vec<&str>, Vec<Contact>) = contacts().into_iter().unzip();
         for lanes in [1, 4, 8, 16] {
+            // With one lane every grid is stepped as a large one.
+            let is_large = |k: usize| contacts[k].model.is_grid() && (lanes == 1 || names[k] == "large");
+            let large = (0..contacts.len()).filter(|k| is_large(*k)).count();
             for grids in [1, 3, 32] {
-                let packs = divide(&contacts, lanes, grids);
+                let wanted = (large / grids).max(1);
+                let packs = divide(&contacts, lanes, wanted);
+                // There are ten of each kind.
+                let few = (10 / lanes / wanted).max(1) * lanes;
                 let mut all = packs.concat();
                 all.sort_unstable();
                 assert_eq!(all, (0..contacts.len()).collect::<Vec<_>>(), "{lanes} lanes, {grids} grids");
-                // With one lane every grid is stepped as a large one.
-                let is_large = |k: usize| contacts[k].model.is_grid() && (lanes == 1 || names[k] == "large");
                 for pack in &packs {
                     let first = pack[0];
-                    let most = if is_large(first) { grids } else { lanes };
+                    let most = if is_large(first) { grids } else { few };
                     assert!((1..=most).contains(&pack.len()), "{lanes} lanes, {grids} grids: {pack:?}");
                     for &k in pack {
                         let fits = if is_large(first) { is_large(k) } else { names[k] == names[first] };
@@ -174,11 +190,26 @@ mod tests {
     }
 
     #[test]
+    fn a_pack_of_many_contacts_has_full_solvers_and_leaves_as_many_packs_as_are_wanted() {
+        for (count, lanes, wanted, packs, largest) in
+            [(1000, 8, 16, 18, 56), (100_000, 8, 16, 391, 256), (4096, 4, 16, 32, 128), (255, 8, 16, 32, 8)]
+        {
+            let contacts = vec![held(Model::Ellipsoid(Form::Consistent), &disc(5), 1.0); count];
+            let sizes: Vec<usize> = divide(&contacts, lanes, wanted).iter().map(Vec::len).collect();
+            assert_eq!((sizes.len(), *sizes.iter().max().unwrap()), (packs, largest), "{count} contacts");
+            assert_eq!(sizes.iter().sum::<usize>(), count);
+            let (_, all_but_last) = sizes.split_last().unwrap();
+            assert!(largest == lanes || all_but_last.iter().all(|size| size % lanes == 0), "{sizes:?}");
+        }
+    }
+
+    #[test]
     fn no_thread_is_without_work_where_there_are_contacts_for_it() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         for (count, lanes, packs) in [(2, 16, 2), (3, 16, 3), (7, 16, 3), (48, 16, 3), (49, 16, 4), (100, 8, 13)] {
             let contacts = vec![held(Model::Distributed, &disc(5), 1.0); count];
-            let sizes: Vec<usize> = pool.install(|| divide(&contacts, lanes, 1)).iter().map(Vec::len).collect();
+            let sizes: Vec<usize> =
+                pool.install(|| divide(&contacts, lanes, usize::MAX)).iter().map(Vec::len).collect();
             assert_eq!(sizes.len(), packs, "{count} contacts: {sizes:?}");
             let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
             assert!(most - least <= 1 && *most <= lanes, "{count} contacts: {sizes:?}");

@@ -30,6 +30,8 @@ pub struct Recording<'a> {
 
 /// By the place in a pack: its contact, and the span to step, if it has one.
 pub type Task<'t, 'c> = dyn Fn(usize) -> Option<(&'c Contact, Span)> + 't;
+/// By the place in a pack: its contact.
+pub type Member<'t, 'c> = dyn Fn(usize) -> &'c Contact + 't;
 
 /// Contacts that are stepped together; each is known by its place `k`.
 pub trait Pack: Send {
@@ -40,8 +42,8 @@ pub trait Pack: Send {
     fn advance(&mut self, task: &Task<'_, '_>);
     /// Steps them, and writes samples to their rows, beginning with the present state.
     fn record(&mut self, task: &Task<'_, '_>, recording: &Recording<'_>, rows: &mut [Row<'_>]);
-    /// The sample at the end of the last interval; NaN if the contact has failed.
-    fn sample(&mut self, k: usize, contact: &Contact) -> Sample;
+    /// Gives the sample of each place at the end of the last interval; NaN of a contact that has failed.
+    fn samples(&mut self, member: &Member<'_, '_>, give: &mut dyn FnMut(usize, Sample));
     /// The friction wrench if the patch moved with `twist` for `dt` [s] under the inputs at the end of the
     /// last interval, and its derivative; none if the contact has failed.
     fn respond(&mut self, k: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response>;
@@ -59,16 +61,18 @@ pub trait Pack: Send {
     fn import(&mut self, k: usize, contact: &Contact, state: &State);
 }
 
-/// A pack of solvers of one type, which are run one after the other: one solver with a contact in every lane,
-/// or a solver with one lane for each of several large grids. These share their scratch arrays: if each had
-/// its own, those of thousands of contacts would not fit into the caches, and every pass would wait for main
-/// memory.
+/// A pack of solvers of one type, which are run one after the other: solvers with a contact in every lane, or
+/// a solver with one lane for each of several large grids. They share what is needed within a call alone: if
+/// each had its own scratch arrays, those of thousands of contacts would not fit into the caches, and every
+/// pass would wait for main memory.
 pub struct LanePack<S: LaneSolver> {
     solvers: Vec<S>,
     /// The scratch arrays, which the solver that is running has in place of its own.
     scratch: S::Scratch,
     /// Memory for an interval, from its start in a contact's timeline to its start in the solver.
     interval: Interval,
+    /// Of each lane of the solver that is stepped.
+    courses: Vec<Course>,
     stepping: Stepping,
     /// One for each contact, in the order of the solvers and their lanes.
     places: Vec<Place>,
@@ -76,13 +80,18 @@ pub struct LanePack<S: LaneSolver> {
 
 /// The timeline of a contact and where it is in it.
 #[derive(Default)]
-struct Place {
+struct Course {
     timeline: Timeline,
     /// The number of the present interval in the timeline.
     at: usize,
     /// Whether a sample is recorded at its end.
     record: bool,
-    /// The inputs at its end.
+}
+
+/// What a contact has between calls, beside what its solver has.
+#[derive(Default)]
+struct Place {
+    /// The inputs at the end of the last interval.
     inputs: [f64; slot::COUNT],
     /// Those of each of several patches.
     of_parts: Vec<[f64; slot::OF_PART]>,
@@ -110,26 +119,31 @@ struct One<'a, S> {
     solver: &'a mut S,
     l: usize,
     place: &'a mut Place,
-    interval: &'a mut Interval,
     contact: &'a Contact,
 }
 
-impl<S: LaneSolver> One<'_, S> {
+/// A contact that is stepped through a span.
+struct Stepped<'a, S> {
+    one: One<'a, S>,
+    course: &'a mut Course,
+    interval: &'a mut Interval,
+}
+
+impl<S: LaneSolver> Stepped<'_, S> {
     /// Divides a span into intervals and starts the first.
     fn start(&mut self, span: Span, stepping: Stepping, samples: &[f64]) {
-        self.contact.cut(&mut self.place.timeline, span, samples);
-        self.place.at = 0;
-        if !self.place.timeline.is_empty() {
-            let steps = stepping.budget(span.end - span.start, self.place.timeline.len());
-            self.solver.allow(self.l, steps);
-            let new_map = self.contact.remap(&self.place.timeline, 0);
-            if self.solver.is_pending(self.l)
-                && new_map.is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)))
-            {
+        let Self { one: One { solver, l, contact, .. }, course, .. } = self;
+        contact.cut(&mut course.timeline, span, samples);
+        course.at = 0;
+        if !course.timeline.is_empty() {
+            let steps = stepping.budget(span.end - span.start, course.timeline.len());
+            solver.allow(*l, steps);
+            let new_map = contact.remap(&course.timeline, 0);
+            if solver.is_pending(*l) && new_map.is_some_and(|key| solver.must_flush_before(*l, Some(key))) {
                 // A stage of the span before is written back on its map, and `end_interval` goes on.
-                self.place.at = BEFORE_FIRST;
-                self.place.record = false;
-                self.solver.flush(self.l);
+                course.at = BEFORE_FIRST;
+                course.record = false;
+                solver.flush(*l);
                 return;
             }
             self.enter();
@@ -138,42 +152,45 @@ impl<S: LaneSolver> One<'_, S> {
 
     /// Starts the present interval.
     fn enter(&mut self) {
-        let Self { place, interval, .. } = self;
-        self.contact.interval_into(&place.timeline, place.at, interval);
-        place.record = interval.record;
+        let Self { one: One { solver, l, place, contact }, course, interval } = self;
+        contact.interval_into(&course.timeline, course.at, interval);
+        course.record = interval.record;
         place.note(interval, interval.length);
-        self.solver.remap(self.l, self.contact, interval);
-        self.solver.start_interval(self.l, interval);
+        solver.remap(*l, contact, interval);
+        solver.start_interval(*l, interval);
     }
 
     /// Continues at the end of an interval: records a sample if one is due, and starts the next interval.
     /// Both may need the bristles at the end of the interval. If their last stage is still pending, the next
     /// pass writes it back first, and this function is called again after that pass.
     fn end_interval(&mut self, recording: Option<&Recording<'_>>, row: Option<&mut Row<'_>>) {
-        let due = recording.zip(row).filter(|_| self.place.record);
-        let new_map = || self.contact.remap(&self.place.timeline, self.place.at.wrapping_add(1));
-        let must_flush = || new_map().is_some_and(|key| self.solver.must_flush_before(self.l, Some(key)));
-        if self.solver.is_pending(self.l) && (due.is_some() || must_flush()) {
-            self.solver.flush(self.l);
+        let Self { one, course, .. } = self;
+        let due = recording.zip(row).filter(|_| course.record);
+        let new_map = || one.contact.remap(&course.timeline, course.at.wrapping_add(1));
+        let must_flush = || new_map().is_some_and(|key| one.solver.must_flush_before(one.l, Some(key)));
+        if one.solver.is_pending(one.l) && (due.is_some() || must_flush()) {
+            one.solver.flush(one.l);
             return;
         }
         if let Some((recording, row)) = due {
-            if !self.record(recording, row) {
+            if !one.record(recording, row) {
                 return;
             }
             if !(recording.progress)(1) {
                 recording.stop.store(true, Ordering::Relaxed);
             }
-            if self.place.left.is_some() {
+            if one.place.left.is_some() {
                 return;
             }
         }
-        self.place.at = self.place.at.wrapping_add(1);
-        if self.place.at < self.place.timeline.len() {
+        course.at = course.at.wrapping_add(1);
+        if course.at < course.timeline.len() {
             self.enter();
         }
     }
+}
 
+impl<S: LaneSolver> One<'_, S> {
     /// Writes the present sample. `false` if it is not finite.
     fn record(&mut self, recording: &Recording<'_>, row: &mut Row<'_>) -> bool {
         let Some(sample) = self.sample() else { return false };
@@ -218,13 +235,7 @@ impl<S: LaneSolver> One<'_, S> {
 
     /// Writes the pending stage back, if there is one.
     fn write_back(&mut self) {
-        if self.solver.is_pending(self.l) {
-            self.solver.flush(self.l);
-            while self.solver.running() != 0 {
-                self.solver.pass();
-            }
-            self.solver.forget_pass(self.l);
-        }
+        write_back(self.solver, self.l..self.l + 1);
     }
 
     /// Stops the contact for a reason, and empties its lane.
@@ -239,7 +250,9 @@ impl<S: LaneSolver> LanePack<S> {
     pub fn new(new: impl Fn() -> S, stepping: Stepping, count: usize) -> Self {
         let solvers = (0..count.div_ceil(S::LANES)).map(|_| new()).collect();
         let places = (0..count).map(|_| Place::default()).collect();
-        Self { solvers, scratch: S::Scratch::default(), interval: Interval::default(), stepping, places }
+        let courses = (0..S::LANES.min(count)).map(|_| Course::default()).collect();
+        let (scratch, interval) = (S::Scratch::default(), Interval::default());
+        Self { solvers, scratch, interval, courses, stepping, places }
     }
 
     /// Does `work` on a contact, whose solver has the scratch arrays for that time; nothing if the contact
@@ -250,7 +263,7 @@ impl<S: LaneSolver> LanePack<S> {
             return None;
         }
         solver.exchange_scratch(&mut self.scratch);
-        let out = work(&mut One { solver, l: k % S::LANES, place, interval: &mut self.interval, contact });
+        let out = work(&mut One { solver, l: k % S::LANES, place, contact });
         solver.exchange_scratch(&mut self.scratch);
         out
     }
@@ -258,6 +271,9 @@ impl<S: LaneSolver> LanePack<S> {
     /// Brings what the contacts after a solver with one lane need into the caches while it is stepped: of the
     /// next the cells and signals, of the one after it what says where these are.
     fn prefetch_after(&self, s: usize, task: &Task<'_, '_>) {
+        if S::LANES > 1 {
+            return;
+        }
         if let Some(next) = self.solvers.get(s + 1) {
             next.prefetch();
             if let Some((contact, _)) = task(s + 1) {
@@ -283,23 +299,23 @@ impl<S: LaneSolver> LanePack<S> {
     ) {
         let first = s * S::LANES;
         let solver = &mut self.solvers[s];
-        let (places, interval) = (&mut self.places[first..], &mut self.interval);
+        let (places, interval, courses) = (&mut self.places[first..], &mut self.interval, &mut self.courses);
         let count = places.len().min(S::LANES);
         solver.exchange_scratch(&mut self.scratch);
         // The first samples come before any lane starts: a pass that writes a stage back steps all that run.
         if let Some(recording) = recording {
+            write_back(solver, (0..count).filter(|l| task(first + l).is_some()));
             for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
                 let (Some((contact, _)), Some(row)) = (task(first + l), rows.get_mut(first + l)) else { continue };
                 place.frame = 0;
-                let mut one = One { solver, l, place, interval, contact };
-                one.write_back();
-                one.record(recording, row);
+                One { solver, l, place, contact }.record(recording, row);
             }
         }
         for (l, place) in places[..count].iter_mut().enumerate().filter(|(_, place)| place.failure.is_none()) {
             let Some((contact, span)) = task(first + l) else { continue };
             let samples = recording.map_or(&[][..], |recording| recording.samples);
-            One { solver, l, place, interval, contact }.start(span, self.stepping, samples);
+            let one = One { solver, l, place, contact };
+            Stepped { one, course: &mut courses[l], interval }.start(span, self.stepping, samples);
         }
         let goes_on = || recording.is_none_or(|recording| !recording.stop.load(Ordering::Relaxed));
         while solver.running() != 0 && goes_on() {
@@ -307,13 +323,14 @@ impl<S: LaneSolver> LanePack<S> {
             for l in lanes_of(events.stopped | events.failed | events.spent) {
                 let is = |lanes: Bits| lanes >> l & 1 == 1;
                 let Some((contact, _)) = task(first + l) else { continue };
-                let mut one = One { solver, l, place: &mut places[l], interval, contact };
+                let mut one = One { solver, l, place: &mut places[l], contact };
                 if is(events.failed) {
                     one.fail(Reason::Twist);
                 } else if is(events.spent) {
                     one.fail(Reason::Steps);
                 } else {
-                    one.end_interval(recording, rows.get_mut(first + l));
+                    let mut stepped = Stepped { one, course: &mut courses[l], interval };
+                    stepped.end_interval(recording, rows.get_mut(first + l));
                 }
             }
         }
@@ -322,6 +339,16 @@ impl<S: LaneSolver> LanePack<S> {
         lanes_of(solver.running()).for_each(|l| solver.clear(l));
         solver.exchange_scratch(&mut self.scratch);
     }
+}
+
+/// Writes the pending stages of lanes back, all in one pass.
+fn write_back(solver: &mut impl LaneSolver, lanes: impl Iterator<Item = usize>) {
+    let pending = lanes.filter(|l| solver.is_pending(*l)).fold(0, |all: Bits, l| all | 1 << l);
+    lanes_of(pending).for_each(|l| solver.flush(l));
+    while solver.running() != 0 {
+        solver.pass();
+    }
+    lanes_of(pending).for_each(|l| solver.forget_pass(l));
 }
 
 /// The lanes of a set.
@@ -342,12 +369,12 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         if let [.., before, own] = &mut self.solvers[..=s] {
             own.share(before);
         }
-        let (place, interval) = (&mut self.places[k], &mut self.interval);
+        let (place, interval, timeline) = (&mut self.places[k], &mut self.interval, &mut self.courses[0].timeline);
         (place.frame, place.failure, place.departure, place.left) = (0, None, None, None);
         // The inputs at time 0, for samples and maps before the first step. The span has only to contain
         // that time.
-        contact.cut(&mut place.timeline, Span::run(1e-6), &[]);
-        contact.interval_into(&place.timeline, 0, interval);
+        contact.cut(timeline, Span::run(1e-6), &[]);
+        contact.interval_into(timeline, 0, interval);
         place.note(interval, 0.0);
         self.solvers[s].remap(l, contact, interval);
     }
@@ -366,12 +393,18 @@ impl<S: LaneSolver + Send> Pack for LanePack<S> {
         }
     }
 
-    fn sample(&mut self, k: usize, contact: &Contact) -> Sample {
-        let sample = self.with(k, contact, |one| {
-            one.write_back();
-            one.sample()
-        });
-        sample.unwrap_or(Sample::NONE)
+    fn samples(&mut self, member: &Member<'_, '_>, give: &mut dyn FnMut(usize, Sample)) {
+        let Self { solvers, scratch, places, .. } = self;
+        for (s, (solver, places)) in solvers.iter_mut().zip(places.chunks_mut(S::LANES)).enumerate() {
+            solver.exchange_scratch(scratch);
+            write_back(solver, 0..places.len());
+            for (l, place) in places.iter_mut().enumerate() {
+                let (k, has_failed) = (s * S::LANES + l, place.failure.is_some());
+                let mut one = One { solver, l, place, contact: member(k) };
+                give(k, if has_failed { None } else { one.sample() }.unwrap_or(Sample::NONE));
+            }
+            solver.exchange_scratch(scratch);
+        }
     }
 
     fn respond(&mut self, k: usize, contact: &Contact, twist: Twist, dt: f64) -> Option<Response> {

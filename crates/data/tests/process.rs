@@ -63,10 +63,11 @@ fn everything() {
         engine.run(&contacts, &plan).unwrap();
         let mut batch = engine.batch(contacts.clone(), plan.stepping()).unwrap();
         batch.set_each(Input::NormalForce, &[3.0; 24]).unwrap();
-        batch.advance(1e-3).unwrap();
+        // Long enough that other threads are woken.
+        batch.advance(0.01).unwrap();
         batch.samples().unwrap();
         let saved = batch.save().unwrap();
-        batch.record(&[2e-3, 3e-3], &|_| true).unwrap();
+        batch.record(&[0.011, 0.012], &|_| true).unwrap();
         batch.restore(&saved).unwrap();
     }
     let patches: Vec<_> = contacts.iter().map(|c| (*c.patch).clone()).collect();

@@ -9,6 +9,7 @@ use crate::engine::Trajectories;
 use crate::fixtures::{disc, families, held};
 use crate::friction::Law;
 use crate::number::lanes::Lanes;
+use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::schedule::Signal;
 use crate::solver::lanes::Solver;
@@ -48,6 +49,18 @@ fn record(pack: &mut dyn Pack, contacts: &[Contact], samples: &[f64], progress: 
     out
 }
 
+/// The samples of all contacts now.
+fn read(pack: &mut dyn Pack, contacts: &[Contact]) -> Vec<Sample> {
+    let mut out = vec![Sample::NONE; contacts.len()];
+    pack.samples(&|k| &contacts[k], &mut |k, sample| out[k] = sample);
+    out
+}
+
+/// So many of three contacts that they are in three solvers, if these have several lanes.
+fn in_three_solvers(contacts: Vec<Contact>) -> Vec<Contact> {
+    vec![contacts; <Lanes<f64> as Real>::LANES].concat()
+}
+
 fn state(pack: &dyn Pack, k: usize) -> State {
     let mut state = State::default();
     pack.export(k, &mut state);
@@ -59,21 +72,25 @@ fn contacts_that_are_recorded_are_those_that_are_advanced_and_read_at_each_sampl
     let samples = [0.0, 0.003, 0.0071, 0.01];
     for stepping in [Stepping::fixed(STEP), Stepping::adaptive(1e-6)] {
         for (name, contacts) in families() {
+            let mut contacts = in_three_solvers(contacts);
+            // Of which the last is not full.
+            contacts.pop();
             let [mut recorded, mut advanced] = [0, 1].map(|_| pack_of(&contacts, stepping));
             let out = record(&mut *recorded, &contacts, &samples, &|_| true);
             for (frame, time) in samples.into_iter().enumerate() {
                 if frame > 0 {
                     advance(&mut *advanced, &contacts, span(samples[frame - 1], time));
                 }
-                for (k, contact) in contacts.iter().enumerate() {
-                    let wanted = advanced.sample(k, contact);
+                for (k, wanted) in read(&mut *advanced, &contacts).into_iter().enumerate() {
                     assert_eq!(out.sample(k, frame), wanted, "{name} {stepping:?}, contact {k}, sample {frame}");
+                    assert_eq!(out.sample(k % 3, frame), wanted, "{name} {stepping:?}, contact {k}, sample {frame}");
                 }
             }
             for k in 0..contacts.len() {
                 // A pass that writes a stage back for whoever reads does not count.
                 let [found, wanted] = [&recorded, &advanced].map(|pack| State { passes: 0, ..state(&**pack, k) });
                 assert_eq!(found, wanted, "{name} {stepping:?}, contact {k}");
+                assert_eq!(found.bristles, state(&*recorded, k % 3).bristles, "{name} {stepping:?}, contact {k}");
                 assert!(found.steps > 2, "{name}: {}", found.steps);
             }
         }
@@ -84,23 +101,22 @@ fn contacts_that_are_recorded_are_those_that_are_advanced_and_read_at_each_sampl
 fn a_contact_without_steps_left_is_marked_and_not_felt_by_its_neighbours() {
     let stepping = Stepping { most_steps: Some(6), ..Stepping::fixed(STEP) };
     let samples = [0.0, 5e-4, 1e-3];
-    for (name, mut contacts) in families() {
+    for (name, contacts) in families() {
+        let mut contacts = in_three_solvers(contacts);
+        let (bad, last) = (contacts.len() / 3 + 1, contacts.len() - 1);
         // Three steps up to each sample; here three, two that break points ask for, and the first of two.
-        contacts[1].inputs.normal_force = Signal::steps(&[(0.0, 1.0), (6e-4, 1.1), (7e-4, 1.2)]).unwrap();
+        contacts[bad].inputs.normal_force = Signal::steps(&[(0.0, 1.0), (6e-4, 1.1), (7e-4, 1.2)]).unwrap();
         let mut pack = pack_of(&contacts, stepping);
         let out = record(&mut *pack, &contacts, &samples, &|_| true);
         let later = span(1e-3, 1.6e-3);
         advance(&mut *pack, &contacts, later);
         let failure = Some((6, Reason::Steps));
-        assert_eq!([0, 1, 2].map(|k| pack.status(k).failure), [None, failure, None], "{name}");
-        assert!(out.sample(1, 1).wrench.fx.is_finite(), "{name}");
-        for sample in [out.sample(1, 2), pack.sample(1, &contacts[1])] {
-            let Sample { pose, twist, wrench, normal_force, slip, near_limit } = sample;
-            let threes = [pose.to_array(), twist.to_array(), wrench.to_array(), [normal_force, slip, near_limit]];
-            assert!(threes.as_flattened().iter().all(|v| v.is_nan()), "{name}: {sample:?}");
+        for k in 0..contacts.len() {
+            assert_eq!(pack.status(k).failure, failure.filter(|_| k == bad), "{name}, contact {k}");
         }
-        assert_eq!(pack.respond(1, &contacts[1], Twist::default(), STEP), None, "{name}");
-        for k in [0, 2] {
+        assert!(out.sample(bad, 1).wrench.fx.is_finite(), "{name}");
+        assert_eq!(pack.respond(bad, &contacts[bad], Twist::default(), STEP), None, "{name}");
+        for k in [0, bad - 1, bad + 1, last] {
             let own = &contacts[k..=k];
             let mut alone = pack_of(own, stepping);
             let wanted = record(&mut *alone, own, &samples, &|_| true);
@@ -109,6 +125,11 @@ fn a_contact_without_steps_left_is_marked_and_not_felt_by_its_neighbours() {
                 assert_eq!(out.sample(k, frame), wanted.sample(0, frame), "{name}, contact {k}, sample {frame}");
             }
             assert_eq!(state(&*pack, k), state(&*alone, 0), "{name}, contact {k}");
+        }
+        for sample in [out.sample(bad, 2), read(&mut *pack, &contacts)[bad]] {
+            let Sample { pose, twist, wrench, normal_force, slip, near_limit } = sample;
+            let threes = [pose.to_array(), twist.to_array(), wrench.to_array(), [normal_force, slip, near_limit]];
+            assert!(threes.as_flattened().iter().all(|v| v.is_nan()), "{name}: {sample:?}");
         }
     }
 }
