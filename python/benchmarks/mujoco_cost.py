@@ -10,6 +10,7 @@ import argparse
 import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import mujoco
 import numpy as np
@@ -76,16 +77,21 @@ class World:
         self.friction = PatchFriction(self.model, bristle.Scenario.from_toml(text), "box", ["left", "right"])
         self.friction.__enter__()
 
-    def run(self, steps: int, own: bool = False) -> float:
-        """Seconds a step, of MuJoCo's own without friction if ``own``."""
+    def begin(self) -> None:
+        """The box is 4 m large, and starts anew before it has slid through."""
+        self.data.qpos[2:9], self.data.qvel[:] = (0, 0, 0, 1, 0, 0, 0), 0
+        self.run(20)
+
+    def run(self, steps: int, own: bool = False, at_once: int = 1) -> float:
+        """Seconds a step, of MuJoCo's own without friction if ``own``; a call of Python makes ``at_once`` of them."""
         model, data = self.model, self.data
         begun = time.perf_counter()
-        for _ in range(steps):
+        for _ in range(steps // at_once):
             model.opt.gravity[:] = 0, 0.3 * np.sin(40 * data.time), -self.load * (1 + 0.05 * np.sin(60 * data.time))
             if own:
-                mujoco.mj_step(model, data)
+                mujoco.mj_step(model, data, at_once)
             else:
-                self.friction.step(data)
+                self.friction.step(data, at_once)
         return (time.perf_counter() - begun) / steps
 
 
@@ -96,9 +102,7 @@ def costs(steps: int, blocks: int) -> None:
         world.run(200)
         ours, bare = [], []
         for _ in range(steps // 100):
-            # The box is 4 m large, and starts anew before it has slid through.
-            world.data.qpos[2:9], world.data.qvel[:] = (0, 0, 0, 1, 0, 0, 0), 0
-            world.run(20)
+            world.begin()
             ours.append(world.run(100))
             bare.append(world.run(10, own=True))
         slip = world.friction.batch.slip.mean()
@@ -109,15 +113,23 @@ def costs(steps: int, blocks: int) -> None:
 
 
 def threads(worlds: int, steps: int) -> None:
-    """How the rate of many worlds grows with threads."""
+    """How the rate of many worlds grows with threads: with patches, and of MuJoCo alone in the same turns."""
     made = [World("grid of 121 cells", "f64", 9.81) for _ in range(worlds)]
-    rates = {}
-    for n in (1, 2, 1, 2):
-        with ThreadPoolExecutor(n) as pool:
-            begun = time.perf_counter()
-            list(pool.map(lambda world: world.run(steps), made))
-            rates[n] = max(rates.get(n, 0), worlds * steps / (time.perf_counter() - begun))
-    print(f"{worlds} worlds: {rates[1]:.0f} steps/s in 1 thread, {rates[2]:.0f} in 2: {rates[2] / rates[1] / 2:.2f}")
+    for at_once in (1, 20):
+        rates: dict[tuple[bool, int], float] = {}
+        for n, own in [(1, False), (2, False), (1, True), (2, True)] * 4:
+            for world in made:
+                world.begin()
+            with ThreadPoolExecutor(n) as pool:
+                begun = time.perf_counter()
+                list(pool.map(partial(World.run, steps=steps, own=own, at_once=at_once), made))
+                rate = worlds * steps / (time.perf_counter() - begun)
+            rates[own, n] = max(rates.get((own, n), 0.0), rate)
+        shown = []
+        for own in (False, True):
+            one, two = rates[own, 1], rates[own, 2]
+            shown.append(f"{one:.0f} steps/s in 1 thread, {two:.0f} in 2: {two / one / 2:.2f}")
+        print(f"{worlds} worlds, {at_once} steps a call: {shown[0]} of twice the rate; MuJoCo alone {shown[1]}")
 
 
 if __name__ == "__main__":

@@ -108,25 +108,36 @@ def resets() -> None:
             )
 
 
+def resident() -> int:
+    """Memory of this process [byte], without what was freed."""
+    ctypes.CDLL(None).malloc_trim(0)
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth(precision: str, n: int) -> int:
+    """Bytes that a batch of reduced contacts adds, with its poses."""
+    changes = ["contact.model=reduced", f"precision='{precision}'"]
+    scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", changes)
+    before = resident()
+    b = bristle.Batch(scenario, n, 1e-4, device="cpu")
+    # Calls that take long keep a state to go back to, until it is known that they do not.
+    while b.time[0] < 19.5e-4:
+        b.step()
+        b.pose  # noqa: B018
+    return resident() - before
+
+
 def memory() -> None:
-    """Memory that the engine and the package take for a reduced contact."""
-    page = os.sysconf("SC_PAGE_SIZE")
-
-    def resident() -> int:
-        # What was freed goes back to the system, so that it does not count.
-        ctypes.CDLL(None).malloc_trim(0)
-        return int(Path("/proc/self/statm").read_text().split()[1]) * page
-
+    """Memory that the engine and the package take for a reduced contact, by batches of two sizes."""
     for precision in ("f32", "f64"):
-        changes = ["contact.model=reduced", f"precision='{precision}'"]
-        scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", changes)
-        n, before = 65_536, resident()
-        b = bristle.Batch(scenario, n, 1e-4, device="cpu")
-        # Calls that take long keep a state to go back to, until it is known that they do not.
-        while b.time[0] < 19.5e-4:
-            b.step()
-        print(f"memory of a reduced contact, {precision}: {(resident() - before) / n:.0f} bytes (at most 2000)")
-        del b
+        few, many = 8192, 40_960
+        # In new processes: memory that was freed before would be used again.
+        code = "import sys, rates; print(rates.growth(sys.argv[1], int(sys.argv[2])))"
+        command = [sys.executable, "-c", code, precision]
+        folder = Path(__file__).parent
+        grown = [int(subprocess.check_output([*command, str(n)], cwd=folder)) for n in (few, many)]
+        each = (grown[1] - grown[0]) / (many - few)
+        print(f"memory of a reduced contact, {precision}: {each:.0f} bytes (at most 2000)")
 
 
 def environments() -> None:
@@ -150,21 +161,31 @@ def environments() -> None:
 
 
 def steps() -> None:
-    """Calls of `step` against one `rollout` of as many intervals."""
+    """Calls of `step` against one `rollout` of as many intervals, from one state, after the first calls."""
     scenario = bristle.Scenario.load(ROOT / "examples" / "in_hand.toml", ["contact.model=reduced"])
     for n in (64, 512, 4096):
-        ratios = []
-        for _ in range(TURNS):
-            one, other = (bristle.Batch(scenario, n, 0.01, device="cpu") for _ in range(2))
-            one.save(), other.save()
-            began = time.perf_counter()
-            for _ in range(20):
-                one.step()
-                one.pose  # noqa: B018
-            middle = time.perf_counter()
-            other.rollout(20, record="pose")
-            ratios.append((middle - began) / (time.perf_counter() - middle))
-        print(f"step of {n} reduced contacts: {statistics.median(ratios):.2f} of the time of a rollout (at most 1.1)")
+        b = bristle.Batch(scenario, n, 0.01, device="cpu")
+        for _ in range(3):
+            b.step()
+        state = b.save()
+        times: dict[str, list[float]] = {"calls": [], "read": [], "rollout": []}
+        for _ in range(TURNS + 40_000 // n):
+            for name, taken in times.items():
+                b.restore(state)
+                b.pose  # noqa: B018
+                began = time.perf_counter()
+                if name == "rollout":
+                    b.rollout(20, record="pose")
+                for _ in range(0 if name == "rollout" else 20):
+                    b.step()
+                    if name == "read":
+                        b.pose  # noqa: B018
+                taken.append(time.perf_counter() - began)
+        calls, read, rollout = (statistics.median(taken) for taken in times.values())
+        print(
+            f"step of {n} reduced contacts: {calls / rollout:.2f} of the time of a rollout, "
+            f"and with its poses {read / rollout:.2f} (at most 1.1)"
+        )
 
 
 def interrupted(call: Callable[[], object]) -> float:

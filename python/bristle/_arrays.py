@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -76,7 +77,7 @@ def indices(ids: Any, n: int) -> NDArray[np.uintp] | None:
 def over(name: str, value: Any, rows: int, columns: int, inner: tuple[int, ...]) -> Floats:
     """A control as [rows or 1, columns or 1, numbers]: ``rows`` contacts, ``columns`` intervals, axes ``inner``."""
     array = doubles(name, value)
-    numbers = int(np.prod(inner, dtype=np.int64))
+    numbers = math.prod(inner)
     depth = array.ndim - len(inner)
     outer = array.shape[: max(depth, 0)]
     if depth >= 0 and array.shape[depth:] == inner:
