@@ -10,7 +10,7 @@ import bristle.gym
 
 
 def test_minari_collects_episodes(tmp_path, monkeypatch):
-    minari = pytest.importorskip("minari", reason="not installed: pip install 'minari[hdf5]'")
+    minari = pytest.importorskip("minari", reason="not installed: pip install 'minari[hdf5]' pillow")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     env = minari.DataCollector(gymnasium.make("bristle/Pivot-v0", horizon=5), record_infos=True)
     for seed in range(2):
