@@ -586,7 +586,9 @@ fn contacts_of_one_patch_take_each_others_places() {
             }
             assert_eq!(bits(&mut batch)[0], bits(&mut alone)[0], "{name}");
         }
-        assert!(taken > 0, "{name}");
+        // A GPU lays out contacts with inputs of their patches in another way.
+        let least = if engine.info().engine == "cpu" { 4 } else { 1 };
+        assert!(taken >= least, "{name}: {taken}");
     }
 }
 

@@ -101,7 +101,7 @@ pub fn rollout(
     let stop = AtomicBool::new(false);
     let recording = Recording { samples: &plan.samples, stop_when: &plan.stop_when, progress, stop: &stop };
     let mut rows = rows(&mut out);
-    // As many as there can be.
+    // As many packs as there can be.
     let members = divide(contacts, lanes, usize::MAX);
     let tasks: Vec<_> = members.into_iter().map(|members| (take(&members, &mut rows), members)).collect();
     let active = |contact: &Contact| {
