@@ -16,7 +16,7 @@ use bristle::point::PointLaw;
 use bristle_scenario::{json_schema, stability_schema, world_json_schema};
 
 /// Options of other programs that the documents name: of cargo and what it runs, of perf, valgrind and pip.
-const OF_OTHERS: [&str; 25] = [
+const OF_OTHERS: [&str; 26] = [
     "all-targets",
     "bench",
     "browser",
@@ -37,6 +37,7 @@ const OF_OTHERS: [&str; 25] = [
     "profile-time",
     "release",
     "renew",
+    "steps",
     "test",
     "tool",
     "use_fast_math",
