@@ -2,7 +2,7 @@
 //! small worlds on all cores.
 //!
 //! ```sh
-//! cargo bench -p bristle-rigid --bench worlds
+//! cargo bench -p bristle-rigid --bench worlds [-- PART OF A NAME]
 //! ```
 
 #[path = "../tests/common/mod.rs"]
@@ -70,9 +70,14 @@ fn rolling(k: u64, balls: usize) -> World {
     world
 }
 
+/// Whether the first argument, if there is one, is a part of the name.
+fn is_wanted(name: &str) -> bool {
+    std::env::args().nth(1).is_none_or(|wanted| wanted.starts_with('-') || name.contains(&wanted))
+}
+
 /// Steps worlds one by one, and prints the time of a step.
 fn report(name: &str, worlds: Vec<World>, method: Method, steps: usize) {
-    if !std::env::args().nth(1).is_none_or(|wanted| wanted.starts_with('-') || name.contains(&wanted)) {
+    if !is_wanted(name) {
         return;
     }
     let threads = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -108,10 +113,14 @@ fn main() {
     report("30 boxes in a corner", (0..4).map(boxes(30)).collect(), Method::Double, 500);
     report("100 boxes in a corner", (0..1).map(boxes(100)).collect(), Method::Double, 300);
     for method in [Method::Double, Method::Single] {
+        let name = format!("4096 towers of 2, {method:?}");
+        if !is_wanted(&name) {
+            continue;
+        }
         let mut worlds = Worlds::new((0..4096).map(|k| tower(k, 2)).collect(), 1e-3, method).expect("worlds");
         let start = Instant::now();
         worlds.advance(0.02).expect("steps");
         let rate = 4096.0 * 20.0 / start.elapsed().as_secs_f64();
-        println!("4096 towers of 2, {method:?}: {rate:.3e} world-steps per second on all cores");
+        println!("{name}: {rate:.3e} world-steps per second on all cores");
     }
 }

@@ -48,6 +48,23 @@ pub(crate) struct Link {
     pub(crate) before: Option<Mode>,
 }
 
+impl Link {
+    /// `G x`: how the contact moves with the bodies.
+    fn moved(&self, x: &[Vector6<f64>]) -> Vector3<f64> {
+        let of = |k: usize| self.bodies[k].map_or_else(Vector3::zeros, |body| self.jacobian[k] * x[body]);
+        of(0) + of(1)
+    }
+
+    /// Adds `G' p` to `sum`.
+    fn gather(&self, p: &Vector3<f64>, sum: &mut [Vector6<f64>]) {
+        for (body, jacobian) in self.bodies.iter().zip(&self.jacobian) {
+            if let Some(body) = body {
+                sum[*body] += jacobian.tr_mul(p);
+            }
+        }
+    }
+}
+
 /// The solution of an island.
 pub(crate) struct Found {
     /// Changes of the scaled velocities, one for each body.
@@ -155,25 +172,13 @@ impl<'a> Island<'a> {
 
     /// Contact velocity of a link.
     fn velocity(&self, link: &Link, x: &[Vector6<f64>]) -> Vector3<f64> {
-        let mut u = link.b;
-        for (body, jacobian) in link.bodies.iter().zip(&link.jacobian) {
-            if let Some(body) = body {
-                u += jacobian * x[*body];
-            }
-        }
-        u
+        link.b + link.moved(x)
     }
 
     /// `G' p`.
     fn gathered(&self, p: &[Vector3<f64>]) -> Vec<Vector6<f64>> {
         let mut sum = vec![Vector6::zeros(); self.bodies];
-        for (link, p) in self.links.iter().zip(p) {
-            for (body, jacobian) in link.bodies.iter().zip(&link.jacobian) {
-                if let Some(body) = body {
-                    sum[*body] += jacobian.transpose() * p;
-                }
-            }
-        }
+        self.links.iter().zip(p).for_each(|(link, p)| link.gather(p, &mut sum));
         sum
     }
 

@@ -131,26 +131,32 @@ impl Island<'_> {
         p: &mut [Vector3<f64>],
     ) -> [f64; 2] {
         let mut before = [f64::INFINITY; 2];
+        let mut given = vec![Vector3::zeros(); p.len()];
+        let (mut missing, mut right) = (vec![Vector6::zeros(); x.len()], vec![Vector6::zeros(); x.len()]);
         for _ in 0..CORRECTIONS {
-            let u: Vec<_> = self.links.iter().map(|link| self.velocity(link, x)).collect();
-            // `T'` first: of a contact that slides it takes nearly all away, and the rest is along `F`.
-            let give = |[f, t]: &[Matrix3<f64>; 2], u: Vector3<f64>| f * (t.transpose() * u) / compliance;
-            let pushed: Vec<_> = spans.iter().zip(&u).map(|(span, u)| give(span, *u)).collect();
-            let missing: Vec<_> = self.gathered(p).iter().zip(&*x).map(|(is, x)| is - x).collect();
-            let moving = spans.iter().zip(&u).map(|([_, t], u)| (t.transpose() * u).amax()).fold(0.0, f64::max);
-            let large = p.iter().map(Vector3::amax).fold(1.0, f64::max);
+            missing.iter_mut().zip(&*x).for_each(|(missing, x)| *missing = -x);
+            right.fill(Vector6::zeros());
+            let (mut moving, mut large) = (0.0f64, 1.0f64);
+            for ((link, [f, t]), (p, given)) in self.links.iter().zip(spans).zip(p.iter().zip(&mut given)) {
+                // `T'` first: of a contact that slides it takes nearly all away, and the rest is along `F`.
+                let u = t.tr_mul(&self.velocity(link, x));
+                *given = f * u / compliance;
+                (moving, large) = (moving.max(u.amax()), large.max(p.amax()));
+                link.gather(p, &mut missing);
+                link.gather(given, &mut right);
+            }
             let left = [moving, missing.iter().map(Vector6::amax).fold(0.0, f64::max) / large];
             let helps = left.iter().zip(&before).any(|(now, then)| *now > ROUNDING && *now < 0.5 * then);
             before = left;
             if !helps {
                 break;
             }
-            let right: Vec<_> = missing.iter().zip(self.gathered(&pushed)).map(|(m, g)| m - g).collect();
-            let dx = self.solved(&right);
-            for ((p, link), (span, u)) in p.iter_mut().zip(&self.links).zip(spans.iter().zip(&u)) {
-                *p -= give(span, u + self.velocity(link, &dx) - link.b);
+            right.iter_mut().zip(&missing).for_each(|(right, missing)| *right = missing - *right);
+            self.system.solve(&mut right);
+            for ((p, link), ([f, t], given)) in p.iter_mut().zip(&self.links).zip(spans.iter().zip(&given)) {
+                *p -= given + f * t.tr_mul(&link.moved(&right)) / compliance;
             }
-            x.iter_mut().zip(&dx).for_each(|(x, dx)| *x += dx);
+            x.iter_mut().zip(&right).for_each(|(x, dx)| *x += dx);
         }
         before
     }

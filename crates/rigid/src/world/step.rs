@@ -18,6 +18,8 @@ pub(crate) struct Prepared {
     pub(super) masses: Vec<Inverse>,
     pub(super) frames: Vec<Frame>,
     pub(super) islands: Vec<Members>,
+    /// The directions of friction of all contacts.
+    polygon: Polygon,
 }
 
 /// Inverse mass and inertia in the world, and their roots; zeros of a body that forces do not move.
@@ -117,7 +119,7 @@ impl World {
         let moved = |i: usize| (self.bodies[i].kind == Kind::Dynamic).then_some(i);
         let ends: Vec<_> = frames.iter().map(|f| f.bodies.map(moved)).collect();
         let islands = islands(self.bodies.len(), &ends);
-        Some(Prepared { free, still, masses, frames, islands })
+        Some(Prepared { free, still, masses, frames, islands, polygon: Polygon::new(self.directions) })
     }
 
     /// The contacts that may close in a step.
@@ -320,12 +322,11 @@ impl Prepared {
     /// [`blocks`](crate::lcp::blocks), and to Lemke's method.
     pub(crate) fn solve_island(&self, world: &World, h: f64, k: usize) -> Answer {
         let island = &self.islands[k];
-        let polygon = Polygon::new(world.directions);
         let links = island.contacts.iter().map(|k| {
             let frame = &self.frames[*k];
             self.link(frame, island, h, world.pairs[frame.pair].mu)
         });
-        let found = Island::new(island.bodies.len(), links.collect(), &polygon, TOLERANCE).solve();
+        let found = Island::new(island.bodies.len(), links.collect(), &self.polygon, TOLERANCE).solve();
         let solved = found.residual <= ACCEPTED * TOLERANCE;
         if !solved && found.p.len() <= MOST_CONTACTS {
             let other = blocks::solve::<f64>(&self.problem(world, h, k));
@@ -383,9 +384,9 @@ impl Prepared {
                 added[place][1] += self.masses[body].inertia * sum(turns);
             }
         }
-        let polygon = Polygon::new(world.directions);
-        let mode =
-            |(k, p): (&usize, &[f64; 3])| polygon.nearest(world.pairs[self.frames[*k].pair].mu, Vector3::from(*p)).1;
+        let mode = |(k, p): (&usize, &[f64; 3])| {
+            self.polygon.nearest(world.pairs[self.frames[*k].pair].mu, Vector3::from(*p)).1
+        };
         let modes = island.contacts.iter().zip(&found.p).map(mode).collect();
         Answer {
             added,
