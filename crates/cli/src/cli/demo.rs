@@ -1,4 +1,5 @@
-//! `bristle demo`: serves the page of `cargo xtask web` on this machine and opens it.
+//! `bristle demo`: serves the page of `cargo xtask web` on this machine and opens it. In Python
+//! `python/bristle/demo.py` does the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,17 @@ use tiny_http::{Header, Method, Response, Server};
 use super::{Failure, print};
 
 /// Where `cargo xtask web` puts the page.
-const FOLDER: &str = "target/web";
+const MADE: &str = "target/web";
+/// Where archives of releases have it, beside the program.
+const BESIDE: &str = "web";
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   bristle demo
   bristle demo site --port 8000 --no-open")]
 pub(super) struct Demo {
-    /// The folder of the page.
-    #[arg(default_value = FOLDER)]
-    folder: PathBuf,
+    /// The folder of the page [default: `target/web`, or `web` beside the program].
+    folder: Option<PathBuf>,
     /// The port of the address; 0 takes any that is free.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -30,11 +32,16 @@ pub(super) struct Demo {
 impl Demo {
     /// Serves the page until the program is ended.
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let folder = self.folder.display();
-        if !self.folder.join("index.html").is_file() {
-            let message = format!("{folder}: no index.html: expected the folder that `cargo xtask web` makes");
+        let places = match &self.folder {
+            Some(folder) => vec![folder.clone()],
+            None => [Some(PathBuf::from(MADE)), beside()].into_iter().flatten().collect(),
+        };
+        let Some(folder) = places.iter().find(|folder| folder.join("index.html").is_file()) else {
+            let places: Vec<String> = places.iter().map(|folder| folder.display().to_string()).collect();
+            let places = places.join(", ");
+            let message = format!("{places}: no index.html: expected the folder that `cargo xtask web` makes");
             return Err(Failure::of_user(message));
-        }
+        };
         // Nobody but this machine is served.
         let server = Server::http(("127.0.0.1", self.port))
             .map_err(|e| Failure::of_machine(format!("127.0.0.1:{}: {e}", self.port)))?;
@@ -46,13 +53,18 @@ impl Demo {
         }
         for request in server.incoming_requests() {
             // A visitor who has left gets no answer.
-            let _ = match file(&self.folder, request.method(), request.url()) {
+            let _ = match file(folder, request.method(), request.url()) {
                 Some((bytes, kind)) => request.respond(Response::from_data(bytes).with_header(kind)),
                 None => request.respond(Response::empty(404)),
             };
         }
         Ok(())
     }
+}
+
+/// The folder beside the program that archives of releases have.
+fn beside() -> Option<PathBuf> {
+    Some(std::env::current_exe().ok()?.parent()?.join(BESIDE))
 }
 
 /// The file of `folder` that is asked for, and the header that says its kind.
