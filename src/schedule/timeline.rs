@@ -172,7 +172,10 @@ impl Timeline {
         let (terms, parts) = (std::mem::take(&mut interval.terms), std::mem::take(&mut interval.parts));
         *interval = Interval { length: b.t - a.t, jump: a.jump, record: b.record, terms, parts, ..Interval::default() };
         let length = interval.length;
-        feeds.for_each(|Feed { signal, scale, slot }| signal.add_to(a.t, length, scale, slot, interval));
+        // `for_each` would move the iterator, of 400 bytes, from each of its parts to the next.
+        for Feed { signal, scale, slot } in feeds {
+            signal.add_to(a.t, length, scale, slot, interval);
+        }
         if a.remap {
             interval.remap = Some(MapKey::Force(interval.inputs(0.0)[slot::F_N]));
         }
