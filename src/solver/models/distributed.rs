@@ -68,18 +68,11 @@ copies! {
     ) -> [f64; 12] {
         let mut v = [R::splat(u.x), R::splat(u.y), R::splat(u.z)];
         let Part { start, end, factor, is_one, shares } = part_of(cells, run, [u.x, u.y, u.z], &mut v);
-        let (commit, next) = (commit.map(Stage::splat), next.map(Stage::splat));
-        // No closures, which would be compiled without the vector instructions of this function.
-        #[expect(clippy::manual_map, reason = "see above")]
-        let commit = match &commit {
-            Some(stage) => Some(stage.under(factor)),
-            None => None,
-        };
-        #[expect(clippy::manual_map, reason = "see above")]
-        let next = match &next {
-            Some(stage) => Some(stage.under(factor)),
-            None => None,
-        };
+        let (mut commit, mut next) = (commit.map(Stage::splat), next.map(Stage::splat));
+        // A loop and no closure, which would be compiled without the vector instructions of this function.
+        for stage in [&mut commit, &mut next].into_iter().flatten() {
+            *stage = stage.under(factor);
+        }
         let stages = [commit.as_ref(), next.as_ref()];
         let separates = separates && is_one;
         let mut sum = with_law!(k.law, L => sweep_cells::<R, L>(cells, start..end, separates, k, v, stages));
