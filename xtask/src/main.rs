@@ -28,7 +28,7 @@ const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of carg
                      cargo xtask python [arguments of pytest], cargo xtask datasets [--learners], cargo xtask check, \
                      cargo xtask kernels [--nvidia] [--renew|--check], cargo xtask kernels --predict [--renew], \
                      cargo xtask kernels --browser, cargo xtask kernels --dump DIR, \
-                     cargo xtask web [--test], \
+                     cargo xtask web [--test | --bench], \
                      cargo xtask hardware [FILES]";
 
 /// The features with which everything is tested.

@@ -1,5 +1,6 @@
 //! `cargo xtask web`: compiles `crates/web` for a browser and puts it beside its page into `target/web`, a
-//! folder that any web server serves as it is. `cargo xtask web --test` also tests it in a browser.
+//! folder that any web server serves as it is. `cargo xtask web --test` also tests it in a browser, and
+//! `cargo xtask web --bench` measures it there.
 
 #[cfg(feature = "web-tests")]
 mod tests;
@@ -26,7 +27,9 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => make().map(|folder| println!("{}", folder.display())),
         #[cfg(feature = "web-tests")]
         ["--test"] => make().and_then(|folder| tests::run(&folder)),
-        _ => Err("usage: cargo xtask web [--test]".to_owned()),
+        #[cfg(feature = "web-tests")]
+        ["--bench"] => make().and_then(|folder| tests::bench(&folder)),
+        _ => Err("usage: cargo xtask web [--test | --bench]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,8 +3,11 @@
 mod equal;
 mod gpu;
 mod page;
+mod speed;
 
 use std::path::Path;
+
+pub use speed::bench;
 
 /// Runs all tests on the folder.
 pub fn run(folder: &Path) -> Result<(), String> {
