@@ -2,15 +2,16 @@
 // solves one problem, in the same order; what belongs to it is strided over the problems, so that lanes
 // side by side read side by side.
 //
-// Only here: `at`, `w`, `b`, `mu`, `impulse`, `set_impulse`, `system`, `poison`.
+// Only here: `at`, `w`, `b`, `mu`, `impulse`, `set_impulse`, `system`, `residual_at`, `stride`, `afford`,
+// `poison`.
 
-// Numbers of problems, of contacts for which there is room in each, of friction directions, of rounds of this
-// dispatch, and a zero that compilers do not know to be one.
+// Numbers of problems, of contacts for which there is room in each, of friction directions, of turns of loops
+// that a lane may take in a dispatch, of rounds, and a zero that compilers do not know to be one.
 struct Blocks {
     problems: u32,
     room: u32,
     directions: u32,
-    rounds: u32,
+    turns: u32,
     most_rounds: u32,
     zero: u32,
 }
@@ -22,13 +23,15 @@ struct Blocks {
 @group(0) @binding(2) var<storage, read> directions: array<vec2f>;
 // Impulses, the impulses to go back to, the system of a Newton step, and the residual.
 @group(0) @binding(3) var<storage, read_write> work: array<f32>;
-// Modes, first unknowns, rounds so far.
+// Modes, first unknowns, rounds so far; of a round that goes on one more than the columns that are
+// eliminated, and the size of its system.
 @group(0) @binding(4) var<storage, read_write> marks: array<u32>;
 @group(0) @binding(5) var<uniform> blocks: Blocks;
 
-// The problem of this lane, and its number of contacts.
+// The problem of this lane, its number of contacts, and the turns that are left.
 var<private> problem: u32;
 var<private> n: u32;
+var<private> turns: u32;
 
 // Where value `k` of the lane's problem is.
 fn at(k: u32) -> u32 {
@@ -60,6 +63,17 @@ fn set_impulse(i: u32, p: vec3f) {
 // Where element `k` of the system is.
 fn system(k: u32) -> u32 {
     return at(6u * blocks.room + k);
+}
+
+// Where the residual is.
+fn residual_at() -> u32 {
+    let unknowns = 3u * blocks.room;
+    return system(unknowns * (unknowns + 4u));
+}
+
+// Length of a row of a system of this size: its unknowns and the right side, in fours.
+fn stride(size: u32) -> u32 {
+    return size / 4u * 4u + 4u;
 }
 
 // Velocity of contact `i`.
@@ -238,7 +252,7 @@ fn assemble() -> u32 {
         marks[at(blocks.room + i)] = size;
         size += unknowns(i);
     }
-    let stride = size + 1u;
+    let stride = stride(size);
     for (var i = 0u; i < n; i++) {
         for (var c = 0u; c < unknowns(i); c++) {
             let row = marks[at(blocks.room + i)] + c;
@@ -266,32 +280,41 @@ fn assemble() -> u32 {
     return size;
 }
 
-// Solves the system by elimination with pivots from the column; the solution takes the place of the right
-// side. Whether it has one.
-fn eliminate(size: u32) -> bool {
-    let stride = size + 1u;
-    for (var k = 0u; k < size; k++) {
-        var pivot = k;
-        for (var row = k + 1u; row < size; row++) {
-            if (abs(work[system(row * stride + k)]) > abs(work[system(pivot * stride + k)])) {
-                pivot = row;
-            }
-        }
-        if (work[system(pivot * stride + k)] == 0.0) {
-            return false;
-        }
-        for (var c = k; c <= size; c++) {
-            let above = work[system(k * stride + c)];
-            work[system(k * stride + c)] = work[system(pivot * stride + c)];
-            work[system(pivot * stride + c)] = above;
-        }
-        for (var row = k + 1u; row < size; row++) {
-            let factor = work[system(row * stride + k)] / work[system(k * stride + k)];
-            for (var c = k + 1u; c <= size; c++) {
-                work[system(row * stride + c)] -= factor * work[system(k * stride + c)];
-            }
+// Eliminates unknown `k` with a pivot from its column. Whether there is one.
+fn eliminate(k: u32, size: u32) -> bool {
+    let stride = stride(size);
+    var pivot = k;
+    for (var row = k + 1u; row < size; row++) {
+        if (abs(work[system(row * stride + k)]) > abs(work[system(pivot * stride + k)])) {
+            pivot = row;
         }
     }
+    if (work[system(pivot * stride + k)] == 0.0) {
+        return false;
+    }
+    for (var c = k; c <= size; c++) {
+        let above = work[system(k * stride + c)];
+        work[system(k * stride + c)] = work[system(pivot * stride + c)];
+        work[system(pivot * stride + c)] = above;
+    }
+    for (var row = k + 1u; row < size; row++) {
+        let factor = work[system(row * stride + k)] / work[system(k * stride + k)];
+        // In fours; what is before column `k + 1`, or beyond the right side, is not read again.
+        for (var c = (k + 1u) / 4u * 4u; c <= size; c += 4u) {
+            let to = row * stride + c;
+            let above = k * stride + c;
+            work[system(to)] -= factor * work[system(above)];
+            work[system(to + 1u)] -= factor * work[system(above + 1u)];
+            work[system(to + 2u)] -= factor * work[system(above + 2u)];
+            work[system(to + 3u)] -= factor * work[system(above + 3u)];
+        }
+    }
+    return true;
+}
+
+// Solves the system with no unknowns below its diagonal; the solution takes the place of the right side.
+fn substitute(size: u32) {
+    let stride = stride(size);
     for (var back = 0u; back < size; back++) {
         let k = size - 1u - back;
         var sum = work[system(k * stride + size)];
@@ -300,17 +323,13 @@ fn eliminate(size: u32) -> bool {
         }
         work[system(k * stride + size)] = sum / work[system(k * stride + k)];
     }
-    return true;
 }
 
-// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their
-// cones.
-fn newton(before: f32) -> f32 {
-    let size = assemble();
-    if (!eliminate(size)) {
-        return before;
-    }
-    let stride = size + 1u;
+// A Newton step on the present modes, whose system is solved but for its substitution, if it lowers the
+// residual `before`. Impulses are moved into their cones.
+fn newton(before: f32, size: u32) -> f32 {
+    substitute(size);
+    let stride = stride(size);
     for (var i = 0u; i < n; i++) {
         let old = impulse(i);
         work[at(3u * (blocks.room + i))] = old.x;
@@ -345,7 +364,19 @@ fn inside(i: u32, p: vec3f) -> vec3f {
     return vec3f(pn, p.yz * (edge / (edge + over)));
 }
 
-// Rounds of sweeps and a Newton step, until the residual is small or this dispatch ends.
+// Whether so many turns of loops are left; then they are taken.
+fn afford(cost: u32) -> bool {
+    let can = turns >= cost;
+    turns = select(turns, turns - cost, can);
+    return can;
+}
+
+// The size of a system without a solution.
+const SINGULAR = 0xffffffffu;
+
+// Rounds of sweeps and a Newton step, until the residual is small or this dispatch ends: the next one goes on
+// within the round. A driver may count the turns of all lanes of a vector as one number, so all go through
+// the parts of a round together: as if each problem had all the contacts for which there is room.
 @compute @workgroup_size(WORKGROUP)
 fn run(@builtin(global_invocation_id) id: vec3u) {
     problem = id.x;
@@ -353,22 +384,53 @@ fn run(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     n = counts[problem];
-    let done = at(2u * blocks.room);
-    let left = at(6u * blocks.room + 3u * blocks.room * (3u * blocks.room + 1u));
-    for (var round = 0u; round < blocks.rounds; round++) {
-        if (marks[done] >= blocks.most_rounds) {
+    turns = blocks.turns;
+    let room = blocks.room;
+    let most = 3u * room;
+    let rounds = at(2u * room);
+    let next = at(2u * room + 1u);
+    let system_size = at(2u * room + 2u);
+    let rest = residual_at();
+    while (marks[rounds] < blocks.most_rounds) {
+        if (marks[next] == 0u) {
+            let contact = 1u + room + 2u * blocks.directions;
+            if (!afford(room * (8u + (SWEEPS + 1u) * contact + 12u * room))) {
+                break;
+            }
+            for (var k = 0u; k < SWEEPS; k++) {
+                sweep();
+            }
+            work[rest] = residual();
+            if (work[rest] <= TOLERANCE) {
+                // A problem that is solved has no more rounds.
+                marks[rounds] = blocks.most_rounds;
+                break;
+            }
+            marks[system_size] = assemble();
+            marks[next] = 1u;
+        }
+        var size = marks[system_size];
+        var column = marks[next] - 1u;
+        for (; column < most; column++) {
+            let left = most - column;
+            if (!afford(left * (left / 4u + 6u) + 4u)) {
+                break;
+            }
+            if (size != SINGULAR && column < size && !eliminate(column, size)) {
+                size = SINGULAR;
+            }
+        }
+        marks[system_size] = size;
+        marks[next] = column + 1u;
+        let contact = 6u + room + 3u * blocks.directions;
+        if (column < most || !afford(most * (most / 2u + 2u) + room * contact)) {
             break;
         }
-        for (var k = 0u; k < SWEEPS; k++) {
-            sweep();
+        if (size != SINGULAR) {
+            work[rest] = newton(work[rest], size);
         }
-        var rest = residual();
-        if (rest > TOLERANCE) {
-            rest = newton(rest);
-        }
-        work[left] = rest;
-        // A problem that is solved has no more rounds.
-        marks[done] = select(marks[done] + 1u, blocks.most_rounds, rest <= TOLERANCE);
+        marks[rounds] = select(marks[rounds] + 1u, blocks.most_rounds, work[rest] <= TOLERANCE);
+        marks[next] = 0u;
     }
 }
 
@@ -377,7 +439,6 @@ fn run(@builtin(global_invocation_id) id: vec3u) {
 fn poison(@builtin(global_invocation_id) id: vec3u) {
     problem = id.x;
     if (problem < blocks.problems) {
-        let left = at(6u * blocks.room + 3u * blocks.room * (3u * blocks.room + 1u));
-        work[left] = bitcast<f32>(0xffffffffu ^ blocks.zero);
+        work[residual_at()] = bitcast<f32>(0xffffffffu ^ blocks.zero);
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             };
         }
         let cones: Layout<'_> = layout!(ConeBatch: share, half, sides, count, coefficients, zero);
-        let blocks: Layout<'_> = layout!(Blocks: problems, room, directions, rounds, most_rounds, zero);
+        let blocks: Layout<'_> = layout!(Blocks: problems, room, directions, turns, most_rounds, zero);
         for (text, name, (size, fields)) in [(cone_source(), "ConeBatch", cones), (blocks_source(), "Blocks", blocks)] {
             let module = naga::front::wgsl::parse_str(&text).unwrap();
             let flags = naga::valid::ValidationFlags::all();

@@ -31,8 +31,6 @@ pub(crate) use batch::{StepWorlds, advance_each};
 pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 pub use patches::WorldPatch;
 #[cfg(feature = "gpu")]
-pub(crate) use step::MOST_IN_SINGLE;
-
 use std::collections::HashMap;
 
 use nalgebra::{Point3, Vector3};

@@ -1,4 +1,4 @@
-//! Contact problems on a device, a lane each, some rounds a dispatch.
+//! Contact problems on a device, a lane each, as many rounds a dispatch as a driver allows.
 
 use bristle::error::{DeviceError, EngineError};
 use bristle::gpu::kernel::{Access, Contents, Dispatch};
@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::RigidGpu;
 use crate::lcp::blocks::{self, MOST_ROUNDS, Number};
-use crate::lcp::{ContactProblem, Impulses, Scaled};
-use crate::world::{MOST_IN_SINGLE, StepWorlds, World, Worlds, advance_each};
+use crate::lcp::{ContactProblem, Impulses, MOST_CONTACTS, Scaled};
+use crate::world::{StepWorlds, World, Worlds, advance_each};
 
 /// What the shader uses its buffers for, in the order of their bindings.
 const BINDINGS: [Access; 6] =
@@ -23,15 +23,15 @@ pub(super) struct Blocks {
     pub(super) problems: u32,
     pub(super) room: u32,
     pub(super) directions: u32,
-    pub(super) rounds: u32,
+    pub(super) turns: u32,
     pub(super) most_rounds: u32,
     pub(super) zero: u32,
 }
 
 impl RigidGpu {
     /// Solves contact problems by blocks in single precision, to a residual of 1e-6 each
-    /// ([`ContactProblem::residual`]). Those that do not converge, and those with more than 16 contacts, are
-    /// solved on the CPU. A result depends on its problem alone.
+    /// ([`ContactProblem::residual`]). Those that do not converge are solved on the CPU. A result depends on
+    /// its problem alone.
     ///
     /// # Errors
     /// A problem out of range, or a device that fails.
@@ -68,10 +68,10 @@ fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, 
     let mut out: Vec<Option<Impulses>> = vec![None; problems.len()];
     // Problems of one number of directions, in which few or many contacts are not mixed, as all have room for
     // the most.
-    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().clamp(4, MOST_IN_SINGLE));
+    let class = |p: &ContactProblem| (p.directions, p.contacts().next_power_of_two().clamp(4, MOST_CONTACTS));
     let mut order: Vec<usize> = Vec::new();
     for (k, problem) in problems.iter().enumerate() {
-        if problem.contacts() == 0 || problem.contacts() > MOST_IN_SINGLE {
+        if problem.contacts() == 0 {
             out[k] = Some(blocks::alone::<f32>(problem));
         } else {
             order.push(k);
@@ -93,7 +93,19 @@ fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, 
 
 /// Numbers of one problem in the shader's work: impulses twice, the system, the residual.
 const fn work_size(room: usize) -> usize {
-    6 * room + 3 * room * (3 * room + 1) + 1
+    6 * room + 3 * room * (3 * room + 4) + 1
+}
+
+/// Dispatches in which a lane takes all its rounds: parts of a round are as long as `run` in the shader says,
+/// and none is begun that does not fit.
+fn dispatches(room: usize, directions: usize) -> usize {
+    let m = 3 * room;
+    let sweeps = room * (8 + (blocks::SWEEPS + 1) * (1 + room + 2 * directions) + 12 * room);
+    let column = |left: usize| left * (left / 4 + 6) + 4;
+    let end = m * (m / 2 + 2) + room * (6 + room + 3 * directions);
+    let round = sweeps + (1..=m).map(column).sum::<usize>() + end;
+    let longest = sweeps.max(column(m)).max(end);
+    (MOST_ROUNDS * round).div_ceil(TURNS - longest)
 }
 
 fn dispatch(
@@ -124,15 +136,11 @@ fn dispatch(
     }
     let counts: Vec<u32> = problems.iter().map(|p| p.contacts() as u32).collect();
     let axes: Vec<[f32; 2]> = blocks::directions(directions);
-    // Assembly, elimination and the rest of a round for problems with all the room.
-    let m = 3 * room;
-    let turns = m * m * m / 3 + 3 * m * m + 8 * room * (2 * room + 3 * directions);
-    let rounds = (TURNS / turns).clamp(1, MOST_ROUNDS);
     let uniform = Blocks {
         problems: count as u32,
         room: room as u32,
         directions: directions as u32,
-        rounds: rounds as u32,
+        turns: TURNS as u32,
         most_rounds: MOST_ROUNDS as u32,
         zero: 0,
     };
@@ -142,11 +150,11 @@ fn dispatch(
             Contents::Bytes(bytemuck::cast_slice(&counts)),
             Contents::Bytes(bytemuck::cast_slice(&axes)),
             Contents::Bytes(bytemuck::cast_slice(&work)),
-            Contents::Zeros((2 * room + 1) * count * 4),
+            Contents::Zeros((2 * room + 3) * count * 4),
             Contents::Bytes(bytemuck::bytes_of(&uniform)),
         ],
         workgroups: [(count as u32).div_ceil(BLOCKS_WORKGROUP), 1],
-        times: MOST_ROUNDS.div_ceil(rounds),
+        times: dispatches(room, directions),
         read: 3,
     };
     let work: Vec<f32> = gpu.gpu().run_kernel(&kernel, &dispatch, work_size(room) * count)?;

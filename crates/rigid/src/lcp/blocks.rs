@@ -371,31 +371,34 @@ impl<T: Number> Blocks<T> {
         size
     }
 
-    /// Solves the system by elimination with pivots from the column; the solution takes the place of the
-    /// right side. Whether it has one.
-    fn eliminate(&mut self, size: usize) -> bool {
+    /// Eliminates unknown `k` with a pivot from its column. Whether there is one.
+    fn eliminate(&mut self, k: usize, size: usize) -> bool {
         let stride = size + 1;
-        for k in 0..size {
-            let mut pivot = k;
-            for row in k + 1..size {
-                if self.system[row * stride + k].abs() > self.system[pivot * stride + k].abs() {
-                    pivot = row;
-                }
-            }
-            if self.system[pivot * stride + k] == T::zero() {
-                return false;
-            }
-            for c in k..=size {
-                self.system.swap(k * stride + c, pivot * stride + c);
-            }
-            for row in k + 1..size {
-                let factor = self.system[row * stride + k] / self.system[k * stride + k];
-                for c in k + 1..=size {
-                    let above = self.system[k * stride + c];
-                    self.system[row * stride + c] -= factor * above;
-                }
+        let mut pivot = k;
+        for row in k + 1..size {
+            if self.system[row * stride + k].abs() > self.system[pivot * stride + k].abs() {
+                pivot = row;
             }
         }
+        if self.system[pivot * stride + k] == T::zero() {
+            return false;
+        }
+        for c in k..=size {
+            self.system.swap(k * stride + c, pivot * stride + c);
+        }
+        for row in k + 1..size {
+            let factor = self.system[row * stride + k] / self.system[k * stride + k];
+            for c in k + 1..=size {
+                let above = self.system[k * stride + c];
+                self.system[row * stride + c] -= factor * above;
+            }
+        }
+        true
+    }
+
+    /// Solves the system with no unknowns below its diagonal; the solution takes the place of the right side.
+    fn substitute(&mut self, size: usize) {
+        let stride = size + 1;
         for back in 0..size {
             let k = size - 1 - back;
             let mut sum = self.system[k * stride + size];
@@ -404,16 +407,16 @@ impl<T: Number> Blocks<T> {
             }
             self.system[k * stride + size] = sum / self.system[k * stride + k];
         }
-        true
     }
 
     /// A Newton step on the present modes, if it lowers the residual `before`. Impulses are moved into their
     /// cones.
     fn newton(&mut self, before: T) -> T {
         let size = self.assemble();
-        if !self.eliminate(size) {
+        if !(0..size).all(|k| self.eliminate(k, size)) {
             return before;
         }
+        self.substitute(size);
         let stride = size + 1;
         for i in 0..self.n {
             self.kept[i] = self.p[i];

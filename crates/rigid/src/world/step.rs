@@ -68,9 +68,6 @@ pub(crate) struct Answer {
 const REACH: f64 = 1.5;
 /// The square of the sine of 26 degrees: below it, an axis is too near to the normal to give a tangent.
 const LEAST_TANGENT: f64 = 0.19;
-/// Most contacts of an island that is solved in single precision: larger ones take long, and one round of
-/// them more turns of its loops than llvmpipe allows.
-pub(crate) const MOST_IN_SINGLE: usize = 16;
 /// How often a step is halved that has no answer as a whole.
 const MOST_HALVINGS: u32 = 4;
 /// Bodies are at rest below this share of the velocity that loads give them in a step [-].
@@ -308,9 +305,9 @@ impl World {
 }
 
 impl Prepared {
-    /// Whether an island has more contacts than are solved in single precision.
-    pub(crate) fn is_large(&self, k: usize) -> bool {
-        self.islands[k].contacts.len() > MOST_IN_SINGLE
+    /// Whether an island has more contacts than `most`.
+    pub(crate) fn is_large(&self, k: usize, most: usize) -> bool {
+        self.islands[k].contacts.len() > most
     }
 
     /// Number of islands.
@@ -352,13 +349,13 @@ impl Prepared {
     }
 
     /// Whether an island is for the solver of islands in double precision, whatever the engine: it has more
-    /// than [`MOST_IN_SINGLE`] contacts, or it is at rest, which single precision does not keep, and for
-    /// which the modes of the step before are right.
-    pub(crate) fn is_for_double(&self, world: &World, k: usize) -> bool {
-        let island = &self.islands[k];
-        if self.is_large(k) {
+    /// contacts than `most`, or it is at rest, which single precision does not keep, and for which the modes
+    /// of the step before are right.
+    pub(crate) fn is_for_double(&self, world: &World, k: usize, most: usize) -> bool {
+        if self.is_large(k, most) {
             return true;
         }
+        let island = &self.islands[k];
         let (mut before, mut pulled) = (0.0f64, 0.0f64);
         for body in &island.bodies {
             let radius = world.bodies[*body].shape.radius();
