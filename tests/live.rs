@@ -554,6 +554,46 @@ fn inputs_of_patches_are_set_and_read() {
     }
 }
 
+/// A contact with other cells, model or inputs than its place takes is put into a new batch, where the others
+/// go on with the same bits.
+#[test]
+fn others_go_on_in_a_new_batch_beside_a_contact_of_another_kind() {
+    let old = contacts();
+    for (name, engine) in engines() {
+        for stepping in steppings() {
+            let mut undisturbed = engine.batch(old.clone(), stepping).unwrap();
+            let mut first = old.clone();
+            // A small grid for a large one, a grid for a reduced bristle, one patch for two.
+            let changed = [(0, 1), (3, 0), (11, 3), (7, 2)];
+            changed.iter().for_each(|(k, by)| first[*k] = old[*by].clone());
+            let places = changed.map(|(k, _)| k);
+            let mut new = engine.batch(first.clone(), stepping).unwrap();
+            undisturbed.advance(CALL).unwrap();
+            let mut saved = undisturbed.save().unwrap();
+            let fresh = new.save().unwrap();
+            let kept = saved.to_bytes().unwrap();
+            assert!(saved.replace(&[0, old.len()], &fresh).is_err(), "{name}");
+            let mut fewer = engine.batch(old[1..].to_vec(), stepping).unwrap();
+            assert!(saved.replace(&[0], &fewer.save().unwrap()).is_err(), "{name}");
+            assert_eq!(saved.to_bytes().unwrap(), kept, "{name}");
+            assert!(new.restore(&saved).is_err(), "{name}");
+            saved.replace(&places, &fresh).unwrap();
+            new.restore(&saved).unwrap();
+            let mut alone = engine.batch(first, stepping).unwrap();
+            for _ in 0..3 {
+                for batch in [&mut new, &mut undisturbed, &mut alone] {
+                    batch.advance(CALL).unwrap();
+                }
+                let (new, undisturbed, alone) = (bits(&mut new), bits(&mut undisturbed), bits(&mut alone));
+                for (k, bits) in new.iter().enumerate() {
+                    let wanted = if places.contains(&k) { &alone[k] } else { &undisturbed[k] };
+                    assert_eq!(bits, wanted, "{name}: contact {k}");
+                }
+            }
+        }
+    }
+}
+
 /// Contacts that share their patch take each other's places, with inputs of its patches of their own and
 /// without.
 #[test]

@@ -203,6 +203,9 @@ class Batch:
     def reset(self, ids: Any = None, seed: Any = None, *, pose: Any = None, twist: Any = None) -> None:
         """Puts contacts back to their start: time 0, with the inputs of the scenario. Other contacts are not touched.
 
+        A contact that has another number of cells than before needs another place: then the batch is made anew, which
+        takes as long as at first, and the others go on with the same bits.
+
         Args:
             ids: indices, or a mask of nsim booleans; all if None.
             seed: draws the parameters of these contacts anew, expanded ones as well: an integer, or an array (ids,) of
@@ -213,11 +216,15 @@ class Batch:
             twist: (3,) or (ids, 3), the initial twist of a free body at its centre of mass [m/s, m/s, rad/s], likewise.
 
         Raises:
-            ParameterError, ScenarioError: an index or a value out of range; a new patch of another number of cells,
-                unless all contacts are reset. Nothing is reset then.
+            ParameterError, ScenarioError: an index or a value out of range; an index that is given twice, with a seed,
+                a pose or a twist for each. Nothing is reset then.
         """
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
+        if chosen is not None and max(np.ndim(seed), np.ndim(pose) - 1, np.ndim(twist) - 1) > 0:
+            once, counts = np.unique(chosen, return_counts=True)
+            if (counts > 1).any():
+                raise ParameterError("ids", f"{once[counts > 1][0]} twice", "each index once, with values for each")
         seeds = None if seed is None else _seeds(seed, rows)
         given = [*self._initial("pose", pose, rows), *self._initial("twist", twist, rows)]
         self._core.reset(chosen, seeds, given, self._parameters())

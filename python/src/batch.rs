@@ -227,7 +227,9 @@ impl Contacts {
                 places.iter().zip(drawn).for_each(|(k, contact)| first[*k] = contact);
                 let mut new = self.engine.batch(first, self.stepping)?;
                 if !starts_all {
-                    new.restore(&batch.save()?)?;
+                    let mut saved = batch.save()?;
+                    saved.replace(&places, &new.save()?)?;
+                    new.restore(&saved)?;
                 }
                 new.reset(list)?;
                 *batch = new;

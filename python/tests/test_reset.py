@@ -177,22 +177,46 @@ def test_a_restored_contact_is_judged_by_where_it_is():
     assert (batch.time == batch.dt).all()
 
 
-def test_other_cells_take_a_place_only_if_all_contacts_start_again():
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_other_cells_take_a_place_and_the_others_go_on(device):
     drawn = bristle.Scenario.from_toml(
         TEXT.format(model="", more="")
         .replace('shape = "disc"', 'shape = { choice = ["disc", "square"] }')
         .replace("cells = 5", "cells = 7")
     )
-    batch = bristle.Batch(drawn, 2, device="cpu")
+
+    def pose_after(batch, steps):
+        for _ in range(steps):
+            batch.step({"normal_force": 0.5})
+        return batch.pose.copy()
+
+    batch, alone = (bristle.Batch(drawn, 3, device=device) for _ in range(2))
     shapes = batch.expand("patch.shape")
-    batch.step()
-    shapes[0] = 1 - shapes[0]
+    pose_after(batch, 2)
     for ids in ([0], [0, 0]):
-        with pytest.raises(bristle.ParameterError, match="cells"):
-            batch.reset(ids)
-        assert (batch.time == batch.dt).all()
-    batch.reset()
-    assert (batch.time == 0).all() and batch.parameter("patch.shape")[0] == shapes[0]
+        shapes[0] = 1 - shapes[0]
+        batch.reset(ids)
+        assert batch.time.tolist() == [0, 2 * batch.dt, 2 * batch.dt]
+        assert batch.parameter("patch.shape")[0] == shapes[0]
+    shapes[0] = 1 - shapes[0]
+    batch.reset([0])
+    new = bristle.Batch(drawn, 3, device=device)
+    new.expand("patch.shape")[0] = shapes[0]
+    new.reset([0])
+    after = pose_after(batch, 3)
+    assert np.array_equal(after[1:], pose_after(alone, 5)[1:])
+    assert np.array_equal(after[0], pose_after(new, 3)[0])
+
+
+def test_an_index_has_one_seed():
+    batch = bristle.Batch(scenario("reduced"), 3, device="cpu")
+    batch.step()
+    for more in ({"seed": [1, 2]}, {"pose": np.zeros((2, 3))}):
+        with pytest.raises(bristle.ParameterError, match="1 twice"):
+            batch.reset([1, 1], **more)
+    assert (batch.time == batch.dt).all()
+    batch.reset([1, 1], seed=3)
+    assert batch.time.tolist() == [batch.dt, 0, batch.dt]
 
 
 def test_a_slip_at_the_start_of_a_rollout_is_seen():

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Clock;
 use crate::contact::{Contact, Inputs, ModelKind, PatchInputs};
+use crate::error::ParameterError;
 use crate::schedule::Signal;
 use crate::solver::state::State;
 
@@ -125,6 +126,33 @@ impl Snapshot {
     /// Whether there is no contact.
     pub const fn is_empty(&self) -> bool {
         self.states.is_empty()
+    }
+
+    /// Puts what some contacts have in another snapshot of the same engine in the place of what they have
+    /// here. A contact whose place cannot take another one ([`Batch::takes`](super::Batch::takes)) is so
+    /// replaced in a new batch, and the others go on there with the same bits.
+    ///
+    /// # Errors
+    /// A snapshot of another engine or another number of contacts, or no such contact; nothing is put then.
+    pub fn replace(&mut self, contacts: &[usize], by: &Self) -> Result<(), ParameterError> {
+        let n = self.len();
+        if by.engine != self.engine {
+            return Err(ParameterError::new("by", &by.engine, format!("a snapshot of {}", self.engine)));
+        }
+        if by.len() != n {
+            let found = format!("{} contacts", by.len());
+            return Err(ParameterError::new("by", found, format!("{n}, as here")));
+        }
+        if let Some(k) = contacts.iter().find(|k| **k >= n) {
+            return Err(ParameterError::new("contacts", k, format!("indices below {n}, the number of contacts")));
+        }
+        for &k in contacts {
+            self.clocks[k] = by.clocks[k];
+            self.kinds[k] = by.kinds[k];
+            self.inputs[k].clone_from(&by.inputs[k]);
+            self.states[k].clone_from(&by.states[k]);
+        }
+        Ok(())
     }
 
     /// The snapshot as bytes: magic, version, the content as [postcard](https://postcard.jamesmunns.com)
