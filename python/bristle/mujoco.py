@@ -62,8 +62,9 @@ class PatchFriction:
 
     Args:
         model: ``mujoco.MjModel`` with ``integrator`` Euler or implicitfast, without sleep; its timestep is read once.
-        scenario: of kind ``prescribed``, with ``inputs.twist.at = "origin"``: patches and friction of the pads;
-            contact k of it is pad k. Its ``step`` has no effect: a patch takes one step in each step of the model.
+        scenario: of kind ``prescribed``: patches and friction of the pads; contact k of it is pad k. Its ``step`` has
+            no effect, as a patch takes one step in each step of the model, nor has ``inputs.twist.at``: the twist is
+            that at the site.
         object: name of the body that all pads touch, or a name for each pad.
         pads: names of sites.
         geoms: names of geoms, one a pad, whose contacts alone press it. By default the geom of the body that is
@@ -85,6 +86,8 @@ class PatchFriction:
         pads: Sequence[str],
         geoms: Sequence[str] | None = None,
     ) -> None:
+        if not isinstance(model, _mujoco.MjModel):
+            raise ParameterError("model", shown(model), "a mujoco.MjModel")
         if "twist.vx" not in scenario.inputs:
             raise ParameterError("scenario", scenario.name, 'one with body.kind = "prescribed"')
         if model.nv == 0:
@@ -95,7 +98,8 @@ class PatchFriction:
         self._pads = _pads(model, object, pads, geoms)
         for k, pad in enumerate(self._pads):
             _check_geoms(model, k, pad)
-        once = Scenario.from_toml(scenario.text, scenario._base, [f"step={self._dt!r}"], scenario.name)
+        changes = [f"step={self._dt!r}", 'inputs.twist.at="origin"']
+        once = Scenario.from_toml(scenario.text, scenario._base, changes, scenario.name)
         self.batch = Batch(once, len(self._pads), self._dt, device="cpu")
         # A call that is refused must not take the batch back to before its start.
         self.batch.time  # noqa: B018
@@ -117,6 +121,9 @@ class PatchFriction:
     def __exit__(self, *_: object) -> None:
         self._inside = False
         self._release()
+
+    def __copy__(self) -> PatchFriction:
+        raise TypeError("a PatchFriction is no value: make another one of the model and its scenario")
 
     @property
     def normal_force(self) -> Floats:
@@ -156,7 +163,7 @@ class PatchFriction:
         """
         if not self._inside:
             raise ParameterError("step", "a call outside of the context", "a call within `with friction:`")
-        if data is not self._data:
+        if data is None or data is not self._data:
             self._take(data)
         if _mujoco.mj_isSparse(self._model) != self._sparse:
             raise ParameterError("jacobian", "another than at first", "no change between sparse and dense")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import os
 import signal
@@ -394,20 +395,39 @@ def interrupted():
         friction.step(data)
 
 
+def test_the_twist_is_that_at_the_site_whatever_the_scenario_says():
+    """A block on a patch that presses harder on one side spins."""
+    ends = []
+    for at in ("origin", "cop"):
+        model, data = world(FLOOR + block(0.05) + "</worldbody>")
+        text = patch(0.1, 0.5, "line-gradient").text
+        pad = bristle.Scenario.from_toml(text.replace('at = "origin"', f'at = "{at}"'))
+        data.qvel[5] = 20
+        with PatchFriction(model, pad, object="world", pads=["block_foot"]) as friction:
+            friction.step(data, 100)
+        ends.append(data.qpos.copy())
+    assert np.array_equal(*ends) and np.hypot(*ends[0][:2]) > 1e-3
+
+
 def test_misuse_is_refused_and_changes_nothing():
     model, data = world(FLOOR + block(0.05) + "</worldbody>")
     friction = PatchFriction(model, patch(0.1, 0.5), object="world", pads=["block_foot"])
 
-    def refused(field, data=data):
+    def refused(field, given=data):
         before = data.time, data.qpos.copy(), data.qvel.copy(), friction.batch.time[0]
         with pytest.raises(bristle.ParameterError) as error:
-            friction.step(data)
+            friction.step(given)
         assert error.value.field == field
         after = data.time, data.qpos, data.qvel, friction.batch.time[0]
         assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
 
+    with pytest.raises(bristle.ParameterError, match="MjModel"):
+        PatchFriction(data, patch(0.1, 0.5), object="world", pads=["block_foot"])
+    with pytest.raises(TypeError, match="make another"):
+        copy.copy(friction)
     refused("step")
     with friction:
+        refused("data", None)
         friction.step(data)
         with pytest.raises(bristle.ParameterError, match="with"), friction:
             pass

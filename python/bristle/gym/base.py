@@ -304,6 +304,8 @@ class ContactEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Infos]:
         """As :meth:`ContactVectorEnv.step`."""
+        if self.vector._ended[0]:
+            raise gymnasium.error.ResetNeeded("the episode has ended: expected `reset`")
         observations, rewards, ended, cut, infos = self.vector.step(np.asarray(action)[None])
         infos = self._infos(bool(infos["success"][0]))
         return observations[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), infos
