@@ -30,7 +30,7 @@ pub use batch::{Method, Saved, Worlds};
 pub(crate) use batch::{StepWorlds, advance_each};
 pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 pub use patches::WorldPatch;
-#[cfg(feature = "gpu")]
+
 use std::collections::HashMap;
 
 use nalgebra::{Point3, Vector3};

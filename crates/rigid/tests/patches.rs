@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bristle::body::{Frame, FreeBody};
-use bristle::contact::{Contact, Initial, Inputs, Model};
+use bristle::contact::{Bristles, Contact, Initial, Inputs, Model};
 use bristle::engine::{Engine, Plan};
 use bristle::friction::{Friction, Law};
 use bristle::patch::{Grid, Patch, Shape};
@@ -194,6 +194,47 @@ fn on_table(first: [f64; 3], law: Law) -> World {
     world
 }
 
+/// Boxes as tall as they are wide, which slide or land on their patch, in steps of any length: they slow down
+/// at `mu_c g`, tall ones do not fall, and energy does not grow.
+#[test]
+fn tall_boxes_slide_on_their_patch() {
+    const TIME: f64 = 0.02;
+    for (law, mu, half) in [
+        (Law::ElastoPlastic, 0.3, 0.05),
+        (Law::LuGre, 0.3, 0.05),
+        (Law::ElastoPlastic, 0.8, 0.01),
+        (Law::LuGre, 0.8, 0.03),
+        (Law::Dahl, 0.3, 0.05),
+        (Law::ViscoelastoPlastic, 0.3, 0.05),
+    ] {
+        for step in [1e-3, 1e-4, 2e-5] {
+            for (speed, gap) in [(0.2, 0.0), (0.3, 1e-4), (1.0, 0.0), (5.0, 1e-4)] {
+                let mut world = World::new(8);
+                let floor = world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+                let mut state = State::at(0.0, 0.0, half + gap);
+                state.velocity.x = speed;
+                let object = world.add(WorldBody::solid(1.0, WorldShape::Box([0.05, 0.05, half])), state);
+                world.pairs.push(Pair { bodies: [object, floor], mu: 0.0 });
+                let friction = Friction { law, mu_c: mu, mu_s: mu, sigma2: 0.0, ..Friction::default() };
+                world.add_patch(0, disc(), friction).unwrap();
+                let mut worlds = Worlds::new(vec![world], step, Method::Double).unwrap();
+                let before = worlds.world(0).energy();
+                worlds.advance(TIME).unwrap();
+                let (name, world) = (format!("{law:?} {mu} {half} {step} {speed} {gap}"), worlds.world(0));
+                assert!(world.failure().is_none(), "{name}: {:?}", world.failure());
+                assert!(world.energy() <= before, "{name}: {} after {before}", world.energy());
+                let slowed = speed - world.states()[1].velocity.x;
+                // Bristles that begin unbent in a long step add at most the impulse of their damper.
+                let all = mu * 9.81 * TIME;
+                let damper = friction.effective_for_law().sigma1 / friction.sigma0 * mu * 9.81;
+                let (off, most) = (slowed - all, 0.02 * all + 1e-4);
+                assert!((-most..most + damper).contains(&off), "{name}: {slowed}, not {all}");
+                assert!(world.states()[1].angular.norm() < 1e-6, "{name}: {}", world.states()[1].angular);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_box_on_a_table_spins_and_stops_as_in_the_planar_solver() {
     for law in [Law::ElastoPlastic, Law::Dahl, Law::ViscoelastoPlastic] {
@@ -206,7 +247,8 @@ fn a_box_on_a_table_spins_and_stops_as_in_the_planar_solver() {
             friction: friction(law),
             body: body.into(),
             inputs: Inputs { normal_force: (9.81 * MASS).into(), ..Inputs::default() },
-            initial: Initial::default(),
+            // The damper of unbent bristles would be beyond the limit of friction.
+            initial: Initial { bristles: Bristles::Steady, ..Initial::default() },
         };
         let out = Cpu::new().run(&[contact], &Plan::new(0.3, 1e-5, 0.3).unwrap()).unwrap();
         let wanted = out.pose[1];

@@ -49,8 +49,8 @@ pub struct StoppedWorld {
     pub step: u64,
     /// Simulated time \[s\].
     pub time: f64,
-    /// The names of the bodies: those whose numbers were not finite, or all that touched each other where no
-    /// solution was found.
+    /// The names of the bodies: those whose numbers were not finite, or, where no solution was found, all that
+    /// touched each other and that forces move.
     pub bodies: Vec<String>,
     /// The reason.
     pub why: String,
@@ -79,8 +79,8 @@ impl StoppedWorld {
             );
             let double = if is_single { ", or try `--precision f64`" } else { "" };
             let remedy = format!(
-                "take {smaller}, put no bodies into each other at the start, nor very heavy ones on light \
-                 ones{double}; `bristle docs worlds` has the limits"
+                "take {smaller}, squeeze no body between prescribed ones, give bodies the inertia of their shape, \
+                 and bristles that begin to slide a smaller `sigma1`{double}; `bristle docs worlds` has the limits"
             );
             (why, remedy)
         };

@@ -30,6 +30,8 @@ const FRESH: usize = 12;
 const LEAST_SHARE: f64 = 0.02;
 /// Share of the impulses that a step has to change [-], for its twists to say more than their rounding does.
 const LEAST_SHOWN: f64 = 1e-5;
+/// Time in which bristles become steady [s].
+const LONG: f64 = 1e6;
 /// Least arm of a patch [m]: its torque is weighed by one.
 const LEAST_ARM: f64 = 1e-9;
 
@@ -42,6 +44,8 @@ pub struct WorldPatch {
     bristles: ImplicitPatch,
     /// From the frame of the patch to that of the first body; none before the first touch.
     face: Option<Isometry3<f64>>,
+    /// Whether the bodies touched in the last step.
+    touches: bool,
     /// Of the last step.
     twist: Twist,
     wrench: Wrench,
@@ -55,6 +59,7 @@ impl WorldPatch {
             pair,
             bristles: ImplicitPatch::new(patch, friction)?,
             face: None,
+            touches: false,
             twist: Twist::default(),
             wrench: Wrench::default(),
             force: Vector3::zeros(),
@@ -96,6 +101,21 @@ impl WorldPatch {
     /// Power of the friction on both bodies in the last step \[W\]; positive where bristles give back energy.
     pub fn power(&self) -> f64 {
         self.wrench.fx * self.twist.vx + self.wrench.fy * self.twist.vy + self.wrench.tau * self.twist.w
+    }
+
+    /// Bends the bristles of bodies that begin to touch, with this twist whose angular part is times the arm
+    /// [m/s], as after a long way, if the damper of unbent ones would take friction beyond twice its limit
+    /// over a step of `h` [s]. No normal impulses of tall bodies bear that (Painleve).
+    fn begin(&mut self, twist: Vector3<f64>, arm: f64, h: f64) {
+        let friction = self.bristles.friction().effective_for_law();
+        let speed = twist.xy().norm() + twist.z.abs();
+        let limit = friction.mu_s.max(friction.mu_c);
+        // Of an implicit step: (limit x + sigma1 |v|)/(1 + x).
+        let x = h * friction.sigma0 * speed / limit;
+        if friction.sigma1 * speed > limit * (2.0 + x) {
+            self.twist = Twist::new(twist.x, twist.y, twist.z / arm);
+            self.bristles.advance(self.twist, LONG);
+        }
     }
 
     /// The shares of the normal force [-] on bristles that slip, and on bristles near their limit.
@@ -248,7 +268,7 @@ impl World {
             return all.map(|k| island(self, prepared, k)).collect();
         }
         let mut patches = std::mem::take(&mut self.patches);
-        let places: Vec<Option<Place>> = patches.each.iter_mut().map(|patch| self.place(prepared, patch)).collect();
+        let places: Vec<Option<Place>> = patches.each.iter_mut().map(|patch| self.place(prepared, patch, h)).collect();
         let base = prepared.free.clone();
         let mut p = patches.first_impulses(&places, h);
         prepared.push(&base, &places, &p);
@@ -307,7 +327,7 @@ impl World {
     }
 
     /// Where a patch is; none if its bodies are apart.
-    fn place(&self, prepared: &Prepared, patch: &mut WorldPatch) -> Option<Place> {
+    fn place(&self, prepared: &Prepared, patch: &mut WorldPatch, h: f64) -> Option<Place> {
         let normal = prepared.normal(patch.pair)?;
         let bodies = self.pairs[patch.pair].bodies;
         let poses = bodies.map(|i| self.states[i].pose);
@@ -320,7 +340,11 @@ impl World {
         let axes = [Vector3::x(), Vector3::y(), Vector3::z()].map(|axis| frame.rotation * axis);
         let origin: Point3<f64> = frame.translation.vector.into();
         let levers = poses.map(|pose| origin.coords - pose.translation.vector);
-        Some(Place { bodies, axes, levers, arm: patch.bristles.arm().max(LEAST_ARM) })
+        let place = Place { bodies, axes, levers, arm: patch.bristles.arm().max(LEAST_ARM) };
+        if !patch.touches {
+            patch.begin(place.twist(&prepared.still), place.arm, h);
+        }
+        Some(place)
     }
 
     /// Moves the bristles of all patches through a step that was solved. Those of bodies that are apart are
@@ -329,8 +353,10 @@ impl World {
         for patch in &mut self.patches.each {
             if prepared.normal(patch.pair).is_some() {
                 patch.bristles.advance(patch.twist, h);
+                patch.touches = true;
             } else {
                 patch.bristles.unload();
+                patch.touches = false;
             }
         }
     }

@@ -14,7 +14,7 @@ pub(crate) struct Prepared {
     /// Velocities and angular velocities without contact impulses, those of patches of bristles included.
     pub(super) free: Vec<[Vector3<f64>; 2]>,
     /// Those before gravity and loads, which a free body would keep.
-    still: Vec<[Vector3<f64>; 2]>,
+    pub(super) still: Vec<[Vector3<f64>; 2]>,
     pub(super) masses: Vec<Inverse>,
     pub(super) frames: Vec<Frame>,
     pub(super) islands: Vec<Members>,
