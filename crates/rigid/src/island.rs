@@ -31,6 +31,8 @@ pub(crate) const TOLERANCE: f64 = 1e-11;
 /// that nearly slide, nearly close or nearly turn to another direction have many modes to the tolerance.
 pub(crate) const ACCEPTED: f64 = 1e3;
 
+/// Effective masses of contacts that differ by so much are uneven, or masses of bodies from those [-].
+const UNEVEN: f64 = 300.0;
 /// Impulses [-] that are none.
 const NONE: f64 = 1e-10;
 
@@ -84,6 +86,8 @@ pub(crate) struct Island<'a> {
     impulse: Vec<f64>,
     speed: f64,
     bodies: usize,
+    /// Whether bodies differ much in mass.
+    is_uneven: bool,
     /// Residual [-] of a solution; velocities below half of it are none.
     tolerance: f64,
     polygon: &'a Polygon,
@@ -98,15 +102,18 @@ struct Motion {
 }
 
 impl<'a> Island<'a> {
-    /// An island of so many bodies with at least one contact, to be solved to this residual [-].
-    pub(crate) fn new(bodies: usize, mut links: Vec<Link>, polygon: &'a Polygon, tolerance: f64) -> Self {
+    /// An island of so many bodies with at least one contact, to be solved to this residual [-]. `change` is
+    /// the largest of what loads add to the scaled velocities, 0 if it is not known: with it a heavy body on
+    /// a light one is measured by what it needs.
+    pub(crate) fn new(bodies: usize, mut links: Vec<Link>, polygon: &'a Polygon, tolerance: f64, change: f64) -> Self {
         let size = |link: &Link| {
             let row = |r: usize| link.jacobian.iter().map(|j| j.row(r).norm_squared()).sum::<f64>();
             (0..3).map(row).fold(0.0, f64::max).sqrt()
         };
         let sizes: Vec<f64> = links.iter().map(size).collect();
         let speeds = links.iter().zip(&sizes).map(|(link, s)| link.b.amax() / s);
-        let speed = speeds.fold(0.0, f64::max);
+        let own = speeds.fold(0.0, f64::max);
+        let speed = own.max(change);
         let speed = if speed > 0.0 { speed } else { 1.0 };
         for (link, s) in links.iter_mut().zip(&sizes) {
             link.jacobian.iter_mut().for_each(|j| *j /= *s);
@@ -114,15 +121,19 @@ impl<'a> Island<'a> {
         }
         let pair = |link: &Link| Some([link.bodies[0]?, link.bodies[1]?]);
         let system = Sparse::new(bodies, links.iter().filter_map(pair));
+        let of = |pick: fn(f64, f64) -> f64| sizes.iter().copied().reduce(pick).unwrap_or(1.0);
+        let is_uneven = (of(f64::max) / of(f64::min)).max(change / own.max(f64::MIN_POSITIVE)).powi(2) > UNEVEN;
         let impulse = sizes.iter().map(|s| speed / s).collect();
-        Self { links, impulse, speed, bodies, tolerance, polygon, system }
+        Self { links, impulse, speed, bodies, is_uneven, tolerance, polygon, system }
     }
 
     /// The solution, or the best that was found.
     pub(crate) fn solve(&mut self) -> Found {
+        let tolerance = self.tolerance;
         let guess = |link: &Link| match link.before {
             Some(mode) => mode,
-            None if link.b.x >= 0.0 => Mode::Separate,
+            // Bodies that rest on each other fall alike, to rounding.
+            None if link.b.x > tolerance => Mode::Separate,
             None if link.mu > 0.0 => Mode::Stick,
             None => Mode::Along(0),
         };

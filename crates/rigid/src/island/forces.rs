@@ -7,6 +7,8 @@ use super::{Island, Mode};
 
 /// What keeps the system regular where bodies can move without a contact's doing [-].
 const REGULAR: f64 = 1e-10;
+/// The same for bodies that differ much in mass.
+const UNEVENLY: f64 = 1e-12;
 /// Most Newton steps.
 const MOST_STEPS: usize = 60;
 /// Momentum that may be missing [-].
@@ -55,6 +57,7 @@ impl Island<'_> {
         let parts = self.parts(x, still);
         let unit = self.impulse.iter().copied().fold(f64::INFINITY, f64::min);
         let weights: Vec<f64> = self.impulse.iter().map(|own| (unit / own).powi(2)).collect();
+        let regular = if self.is_uneven { UNEVENLY } else { REGULAR };
         let polygon = self.polygon;
         let mut y = vec![Vector6::zeros(); self.bodies];
         let mut modes = parts.clone();
@@ -66,7 +69,7 @@ impl Island<'_> {
         for step in 0..MOST_STEPS {
             let chosen = modes.clone();
             let system = |i: usize, link: &super::Link| polygon.projector(link.mu, chosen[i]) * weights[i];
-            if !self.factorise(REGULAR, system) {
+            if !self.factorise(regular, system) {
                 break;
             }
             let dy = self.solved(&missing);
@@ -82,7 +85,7 @@ impl Island<'_> {
                 }
                 let is = self.gathered(&p);
                 for (k, missing) in missing.iter_mut().enumerate() {
-                    *missing = x[k] - is[k] - REGULAR * (y[k] - last[k]);
+                    *missing = x[k] - is[k] - regular * (y[k] - last[k]);
                 }
                 let now: f64 = missing.iter().zip(&dy).map(|(m, d)| m.dot(d)).sum();
                 // From the first step, taken with modes that are a guess, whatever comes is taken.

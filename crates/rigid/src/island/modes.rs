@@ -7,11 +7,9 @@ use super::{Island, Link, Mode, Motion};
 /// Compliance of contacts [-]; corrections take back what they give way.
 const COMPLIANCE: f64 = 1e-5;
 /// A smaller one, for bodies that differ much in mass: fewer corrections are needed.
-const STIFF: f64 = 1e-9;
+const STIFF: f64 = 1e-11;
 /// Impulses have an error of rounding over the compliance: these, one after the other, take it away.
 const SOFT: [f64; 2] = [1e-4, 1e-2];
-/// Effective masses of contacts that differ by so much begin stiff [-].
-const UNEVEN: f64 = 300.0;
 /// Most corrections with one factorisation.
 const CORRECTIONS: usize = 12;
 /// Velocities and momenta [-] that are rounding.
@@ -30,9 +28,7 @@ impl Island<'_> {
     /// Newton's method on the modes: the motion for these modes, then the modes that velocities and impulses
     /// ask for, until the motion is a solution or modes come again.
     pub(super) fn by_modes(&mut self, mut modes: Vec<Mode>, p: &[Vector3<f64>], best: &mut Option<(f64, Motion)>) {
-        let of = |pick: fn(f64, f64) -> f64| self.impulse.iter().copied().reduce(pick).unwrap_or(1.0);
-        let uneven = (of(f64::max) / of(f64::min)).powi(2) > UNEVEN;
-        let compliance = if uneven { STIFF } else { COMPLIANCE };
+        let compliance = if self.is_uneven { STIFF } else { COMPLIANCE };
         let mut p = p.to_vec();
         let mut seen: Vec<Vec<Mode>> = Vec::new();
         while seen.len() < MOST_CHANGES && !seen.contains(&modes) {

@@ -206,7 +206,7 @@ mod tests {
                     Link { bodies: pair, jacobian, b, mu: 1.0 + of(&format!("mu {i}")), before: None }
                 })
                 .collect();
-            let mut island = Island::new(bodies, links, &polygons[k as usize % 3], TOLERANCE);
+            let mut island = Island::new(bodies, links, &polygons[k as usize % 3], TOLERANCE, 0.0);
             let mut best = None;
             island.by_paths(&mut best);
             let (residual, motion) = best.expect("a motion");

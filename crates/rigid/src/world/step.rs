@@ -284,7 +284,7 @@ impl World {
             });
             let links: Vec<Link> = links.collect();
             let polygon = Polygon::new(4);
-            let found = Island::new(island.bodies.len(), links, &polygon, PARTED).solve();
+            let found = Island::new(island.bodies.len(), links, &polygon, PARTED, 0.0).solve();
             let moved = prepared.added(island, &found.x);
             let lifted: f64 = island
                 .bodies
@@ -323,7 +323,8 @@ impl Prepared {
             let frame = &self.frames[*k];
             self.link(frame, island, h, world.pairs[frame.pair].mu)
         });
-        let found = Island::new(island.bodies.len(), links.collect(), &self.polygon, TOLERANCE).solve();
+        let change = self.change(island);
+        let found = Island::new(island.bodies.len(), links.collect(), &self.polygon, TOLERANCE, change).solve();
         let solved = found.residual <= ACCEPTED * TOLERANCE;
         if !solved && found.p.len() <= MOST_CONTACTS {
             let other = blocks::solve::<f64>(&self.problem(world, h, k));
@@ -340,6 +341,16 @@ impl Prepared {
             lemke: false,
             on_cpu: false,
         }
+    }
+
+    /// The largest change of the scaled velocities of an island, `M^1/2 dv`, by loads.
+    fn change(&self, island: &Members) -> f64 {
+        let of = |body: &usize| {
+            let root = self.masses[*body].root_mass;
+            let pulled = (self.free[*body][0] - self.still[*body][0]).norm();
+            if root > 0.0 { pulled / root } else { 0.0 }
+        };
+        island.bodies.iter().map(of).fold(0.0, f64::max)
     }
 
     /// The answer that impulses give if they have the promised residual, else that of the solver of islands.
