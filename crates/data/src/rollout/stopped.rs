@@ -49,8 +49,8 @@ pub struct StoppedWorld {
     pub step: u64,
     /// Simulated time \[s\].
     pub time: f64,
-    /// The names of the bodies: those whose numbers were not finite, or, where no solution was found, all that
-    /// touched each other and that forces move.
+    /// The names of the bodies: those whose numbers were not finite, or, where no solution was found, all
+    /// that touched each other and that forces move.
     pub bodies: Vec<String>,
     /// The reason.
     pub why: String,
