@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from functools import partial
 from urllib.request import urlopen
 
 DEMO = [sys.executable, "-m", "bristle.demo"]
@@ -15,9 +14,10 @@ def test_it_serves_the_folder_at_the_address_that_it_prints(tmp_path):
     (tmp_path / "index.html").write_text("<!doctype html>here")
     (tmp_path / "bristle_bg.wasm").write_bytes(b"\0asm")
     command = [*DEMO, tmp_path, "--no-open"]
-    # A test that runs in the background of a shell ignores Ctrl-C, and so would what it starts.
-    heeding = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heeding) as served:
+    # What a shell starts in the background ignores Ctrl-C, and so would what that starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        signal.signal(signal.SIGINT, before)
         try:
             address = served.stdout.readline().strip()
             assert address.startswith("http://127.0.0.1:")
