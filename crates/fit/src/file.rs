@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bristle::error::ParameterError;
-use bristle_scenario::{Scenario, ScenarioError, change, input, part, without_part, wrong_part};
+use bristle_scenario::{Scenario, ScenarioError, change, input, is_world, part, without_part, wrong_part};
 use serde::Deserialize;
 
 use crate::fit::FitError;
@@ -153,6 +153,10 @@ impl FitFile {
             scenario: without_part(text, name, "fit")?,
             base: base.to_owned(),
         };
+        if is_world(text) {
+            let accepted = "a scenario of patches, with `[body]`: motions of rigid bodies are not fitted";
+            return Err(file.wrong(&ParameterError::new("bodies", "given", accepted)));
+        }
         let check = |field: &str, value: f64, low: f64, high: f64, unit: &str| {
             let accepted = format!("{low} to {high}{unit}");
             let error = || file.wrong(&ParameterError::new(field, value, accepted));

@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::ScenarioError;
-use super::diagnostics::from_toml;
+use super::diagnostics::Document;
 use bristle::error::ParameterError;
 use bristle::range;
 use bristle_rigid::cone::{Cone, ContactFrame, Fit, Polygon, Section};
@@ -204,7 +204,14 @@ impl StabilityFile {
     /// # Errors
     /// TOML that is malformed, an unknown key, a wrong type, or a value out of range, with its place.
     pub fn parse(text: &str, name: &str) -> Result<Self, ScenarioError> {
-        let spec: StabilitySpec = from_toml(name, text)?;
+        let document = Document::parse(name, text)?;
+        if document.has("duration") {
+            let accepted = "a stability file, with nothing that lasts; a scenario, of patches or of rigid bodies, is \
+                            simulated by `bristle rollout`";
+            let e = ParameterError::new("duration", "given", accepted);
+            return Err(ScenarioError::field(name, text, "duration", e.to_string()).about(&e));
+        }
+        let spec: StabilitySpec = document.read()?;
         match spec.assembly() {
             Ok((assembly, names)) => Ok(Self { assembly, names, spec }),
             Err(e) => Err(ScenarioError::field(name, text, &e.field, e.to_string())),
