@@ -83,7 +83,7 @@ fn solve(gpu: &RigidGpu, problems: &[&ContactProblem]) -> Result<Vec<Impulses>, 
         let most = gpu.gpu().most_kernel_bytes() / (4 * work_size(room));
         for some in some.chunks(most.max(1)) {
             let of: Vec<&ContactProblem> = some.iter().map(|k| problems[*k]).collect();
-            for (k, found) in some.iter().zip(dispatch(gpu, &of, directions, room)?) {
+            for (k, found) in some.iter().zip(dispatch(gpu, &of, directions, room, dispatches(room, directions))?) {
                 out[*k] = Some(found);
             }
         }
@@ -113,6 +113,7 @@ fn dispatch(
     problems: &[&ContactProblem],
     directions: usize,
     room: usize,
+    times: usize,
 ) -> Result<Vec<Impulses>, EngineError> {
     let count = problems.len();
     let kernel = gpu.0.blocks.get(|| gpu.gpu().kernel(blocks_source(), "run", &BINDINGS, &[]))?;
@@ -154,7 +155,7 @@ fn dispatch(
             Contents::Bytes(bytemuck::bytes_of(&uniform)),
         ],
         workgroups: [(count as u32).div_ceil(BLOCKS_WORKGROUP), 1],
-        times: dispatches(room, directions),
+        times,
         read: 3,
     };
     let work: Vec<f32> = gpu.gpu().run_kernel(&kernel, &dispatch, work_size(room) * count)?;
@@ -191,4 +192,42 @@ pub(super) fn blocks_source() -> String {
     }
     text += include_str!("../../shaders/blocks.wgsl");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use bristle::gpu::{Choice, Gpu};
+    use bristle::random::Draw;
+
+    use super::*;
+
+    /// A problem that takes all its rounds: `W` is no mobility of bodies, and the impulses find no end.
+    fn endless(contacts: usize, directions: usize) -> ContactProblem {
+        let (draw, m) = (Draw::new(4131, (100 * contacts + directions) as u64), 3 * contacts);
+        let number = |name: String| 2.0 * draw.uniform(&name) - 1.0;
+        let w = (0..m * m).map(|i| number(format!("w {i}")) + if i % (m + 1) == 0 { 2.0 } else { 0.0 }).collect();
+        let b = (0..m).map(|i| number(format!("b {i}")) - if i % 3 == 0 { 1.0 } else { 0.0 }).collect();
+        ContactProblem { w, b, mu: vec![0.8; contacts], directions, start: vec![[0.0; 3]; contacts] }
+    }
+
+    /// Turns of the parts of a round are counted here and in the shader: more dispatches than are counted
+    /// here change no bit of any problem, and half of them do.
+    #[test]
+    fn problems_take_all_their_rounds_in_the_dispatches_that_are_counted() {
+        let gpu = RigidGpu::new(&Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")));
+        for (room, directions) in [(4, 4), (4, 32), (8, 8), (16, 8), (16, 32), (32, 4), (32, 32)] {
+            let problems = [room / 2 + 1, room].map(|contacts| endless(contacts, directions));
+            let counted = dispatches(room, directions);
+            let solved = |times: usize| {
+                let found = dispatch(&gpu, &problems.iter().collect::<Vec<_>>(), directions, room, times).unwrap();
+                found.into_iter().map(|found| found.p).collect::<Vec<_>>()
+            };
+            let (once, more) = (solved(counted), solved(counted + 3));
+            assert!(once == more, "{room} contacts, {directions} directions: {counted} dispatches are too few");
+            if counted > 1 {
+                let half = solved(counted / 2);
+                assert!(once != half, "{room} contacts, {directions} directions: this problem takes no rounds");
+            }
+        }
+    }
 }
