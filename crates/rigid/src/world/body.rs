@@ -2,6 +2,7 @@
 
 use nalgebra::{Isometry3, Matrix3, Quaternion, UnitQuaternion, Vector3};
 
+use super::MOST_RATIO;
 use bristle::error::ParameterError;
 use bristle::range::{self, Range};
 use bristle::schedule::Signal;
@@ -54,6 +55,17 @@ impl WorldShape {
             Self::Points(points) => points.iter().map(|p| Vector3::from(*p).norm()).fold(0.0, f64::max),
             Self::Sphere(radius) => *radius,
             Self::Box(half) => Vector3::from(*half).norm(),
+            Self::Plane => 0.0,
+        }
+    }
+
+    /// The square of the largest distance of a point of the shape from the axis `c` of the body \[m^2\].
+    fn lever(&self, c: usize) -> f64 {
+        let (a, b) = ((c + 1) % 3, (c + 2) % 3);
+        match self {
+            Self::Points(points) => points.iter().map(|p| p[a] * p[a] + p[b] * p[b]).fold(0.0, f64::max),
+            Self::Sphere(radius) => radius * radius,
+            Self::Box(half) => half[a] * half[a] + half[b] * half[b],
             Self::Plane => 0.0,
         }
     }
@@ -192,7 +204,8 @@ pub struct WorldBody {
     /// Mass \[kg\], 1e-12 to 1e12; of no meaning for [`Kind::Prescribed`].
     pub mass: f64,
     /// Principal moments of inertia along the body's axes [kg m^2], 0 or 1e-24 to 1e24; an axis with zero is
-    /// not turned by torques, as that of a particle. Without zeros none is larger than the sum of the others.
+    /// not turned by torques, as that of a particle. Without zeros none is larger than the sum of the others;
+    /// each is at least 1e-6 of the mass times the square of the largest distance of the shape from its axis.
     pub inertia: [f64; 3],
     /// Geometry.
     pub shape: WorldShape,
@@ -318,6 +331,7 @@ impl WorldBody {
                 j => Err(ParameterError::number(name, j, format!("0, or {}", range::INERTIA))),
             })?;
             self.validate_triangle(name)?;
+            self.validate_levers(name)?;
             if let Some(guide) = &self.guide {
                 let long = Vector3::from(*guide).norm();
                 if !(long > 1e-9 && long < 1e9) {
@@ -331,6 +345,24 @@ impl WorldBody {
         }
         each(&format!("{name}.force"), &self.force, |name, signal| signal.validate(name, range::FORCE))?;
         each(&format!("{name}.torque"), &self.torque, |name, signal| signal.validate(name, range::TORQUE))
+    }
+
+    /// Refuses a moment so small that a contact on the shape meets next to no mass: as it refuses masses that
+    /// differ as much.
+    fn validate_levers(&self, name: &str) -> Result<(), ParameterError> {
+        let turns = |c: &usize| self.inertia[*c] > 0.0 && self.guide.is_none();
+        (0..3).filter(turns).try_for_each(|c| {
+            let least = self.mass * self.shape.lever(c) / MOST_RATIO;
+            if self.inertia[c] >= least * (1.0 - 1e-9) {
+                return Ok(());
+            }
+            let accepted = format!(
+                "0, or at least {least:.3e}: {:e} of its mass times the square of the largest distance of its shape \
+                 from this axis",
+                1.0 / MOST_RATIO
+            );
+            Err(ParameterError::number(&format!("{name}.inertia[{c}]"), self.inertia[c], accepted))
+        })
     }
 
     /// Refuses three moments that no distribution of mass has: `Jx + Jy - Jz` is twice the integral of `z^2`.
@@ -351,7 +383,7 @@ mod tests {
     use super::*;
 
     fn told(inertia: [f64; 3]) -> Option<String> {
-        let body = WorldBody { inertia, ..WorldBody::solid(1.0, WorldShape::Box([0.1, 0.2, 0.3])) };
+        let body = WorldBody { inertia, ..WorldBody::solid(1.0, WorldShape::Points(vec![[0.0; 3]])) };
         body.validate("bodies[2]").err().map(|e| e.to_string())
     }
 
@@ -380,6 +412,24 @@ mod tests {
             WorldShape::Points(vec![[0.0; 3]]),
         ] {
             WorldBody::solid(0.37, shape).validate("bodies[0]").unwrap();
+        }
+    }
+
+    #[test]
+    fn moments_far_below_those_of_the_shape_are_refused() {
+        let half = [0.1, 0.2, 0.3];
+        let solid = WorldBody::solid(2.0, WorldShape::Box(half));
+        for (share, guide, is_taken) in
+            [(1.0, None, true), (3.1e-6, None, true), (2.9e-6, None, false), (1e-9, Some([0.0, 0.0, 1.0]), true)]
+        {
+            let body = WorldBody { inertia: solid.inertia.map(|j| share * j), guide, ..solid.clone() };
+            let told = body.validate("bodies[1]").err().map(|e| e.to_string());
+            assert_eq!(told.is_none(), is_taken, "{told:?}");
+            if let Some(told) = told {
+                let least = 2.0 * (half[1] * half[1] + half[2] * half[2]) * 1e-6;
+                assert!(told.starts_with("bodies[1].inertia[0] = "), "{told}");
+                assert!(told.contains(&format!("expected 0, or at least {least:.3e}: 1e-6 of its mass")), "{told}");
+            }
         }
     }
 
