@@ -22,6 +22,7 @@ mod batch;
 mod body;
 mod collision;
 mod islands;
+mod order;
 mod patches;
 mod step;
 
@@ -32,6 +33,7 @@ pub use body::{Kind, MOST_POINTS, State, WorldBody, WorldShape};
 pub use patches::WorldPatch;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use nalgebra::{Point3, Vector3};
 
@@ -133,6 +135,8 @@ pub struct World {
     residual: f64,
     contacts: Vec<WorldContact>,
     patches: patches::Patches,
+    /// In which order contacts are solved, chosen before the first step.
+    order: Arc<order::Order>,
     /// The pairs that began in overlap and have not parted yet.
     parting: Vec<bool>,
     failure: Option<Stop>,
@@ -141,7 +145,7 @@ pub struct World {
 impl World {
     /// A world without bodies, with so many friction directions (4 to 32), under gravity of 9.81 m/s^2 along
     /// -z.
-    pub const fn new(directions: usize) -> Self {
+    pub fn new(directions: usize) -> Self {
         Self {
             bodies: Vec::new(),
             states: Vec::new(),
@@ -157,6 +161,7 @@ impl World {
             residual: 0.0,
             contacts: Vec::new(),
             patches: patches::Patches::new(),
+            order: Arc::default(),
             parting: Vec::new(),
             failure: None,
         }

@@ -50,7 +50,7 @@ pub struct StoppedWorld {
     /// Simulated time \[s\].
     pub time: f64,
     /// The names of the bodies: those whose numbers were not finite, or, where no solution was found, all
-    /// that touched each other and that forces move.
+    /// that touched each other.
     pub bodies: Vec<String>,
     /// The reason.
     pub why: String,

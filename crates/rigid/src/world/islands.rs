@@ -3,9 +3,9 @@
 /// Bodies that touch, and the contacts between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Members {
-    /// Indices of bodies, in order.
+    /// Indices of bodies.
     pub bodies: Vec<usize>,
-    /// Indices of contacts, in order.
+    /// Indices of contacts.
     pub contacts: Vec<usize>,
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use nalgebra::{DMatrix, DVector, Isometry3, Matrix3, Point3, Vector3};
 
-use super::step::{Answer, Prepared};
+use super::step::{Answer, Frame, Prepared};
 use super::{Pair, World, WorldShape};
 use bristle::error::ParameterError;
 use bristle::implicit::ImplicitPatch;
@@ -443,7 +443,7 @@ impl Prepared {
         self.frames[self.frames.partition_point(|frame| frame.pair < pair)..]
             .first()
             .filter(|frame| frame.pair == pair)
-            .map(|frame| frame.axes[0])
+            .map(Frame::normal)
     }
 
     /// Whether an island has a body on which a patch acts.
