@@ -570,3 +570,70 @@ fn friction_directions_are_those_of_the_world_or_turn_with_the_first_body() {
         assert!((found - wanted).abs() < 1e-3, "{axes:?}, swapped {swapped}: {found} of {wanted}");
     }
 }
+
+/// A particle that slides on a turntable has the path of its equation of motion, whose friction is that of
+/// the polygon: one that stays in the world, or turns with the table. The paths differ.
+#[test]
+fn friction_directions_stay_in_the_world_or_turn_with_a_turntable() {
+    let (mu, turning, end) = (0.3, 3.0, 0.2);
+    let start = State { velocity: Vector3::new(0.1, 1.0, 0.0), ..State::at(0.1, 0.02, 0.0) };
+    let stepped = |axes: Axes| {
+        let mut world = World::new(4);
+        world.axes = axes;
+        let angular = Vector3::new(0.0, 0.0, turning);
+        world.add(WorldBody::prescribed(WorldShape::Plane), State { angular, ..State::default() });
+        let body = world.add(WorldBody::solid(0.2, WorldShape::Points(vec![[0.0; 3]])), start);
+        world.pairs.push(Pair { bodies: [0, body], mu });
+        let mut worlds = Worlds::new(vec![world], 1e-4, Method::Double).unwrap();
+        worlds.advance(end).unwrap();
+        worlds.world(0).states()[body].pose.translation.vector
+    };
+    let computed = |axes: Axes| {
+        let (h, n) = (1e-6, 200_000);
+        let (mut x, mut v) = (start.pose.translation.vector, start.velocity);
+        for step in 0..n {
+            let slip = v - Vector3::new(-turning * x.y, turning * x.x, 0.0);
+            let turned = if axes == Axes::Body { turning * h * f64::from(step) } else { 0.0 };
+            let corner = |k: u32| {
+                let angle = turned + TAU / 4.0 * f64::from(k);
+                Vector3::new(angle.cos(), angle.sin(), 0.0)
+            };
+            let against = (0..4).map(corner).min_by(|a, b| a.dot(&slip).total_cmp(&b.dot(&slip))).unwrap();
+            v += h * mu * G * against;
+            x += h * v;
+        }
+        x
+    };
+    let [world, body] = [Axes::World, Axes::Body].map(|axes| (stepped(axes), computed(axes)));
+    for (found, wanted) in [world, body] {
+        let apart = (found - wanted).norm();
+        assert!(apart < 2e-4, "{found} is not {wanted}: {apart:e} m");
+    }
+    assert!((world.1 - body.1).norm() > 5e-3, "{} and {}", world.1, body.1);
+}
+
+/// On a slope across the directions of friction, friction is that of the middle of an edge: a body that
+/// Coulomb's law holds creeps, with few directions by much.
+#[test]
+fn a_body_creeps_on_a_slope_across_the_directions() {
+    let (mu, share): (f64, f64) = (0.3, 0.999);
+    let slope = (share * mu).atan();
+    for (directions, creeps) in [(4, 0.41), (8, 0.106), (16, 0.0257), (32, 0.0053)] {
+        let mut world = World::new(directions);
+        // Downhill is along x of the plane, and the first direction half an edge beside it.
+        world.axes = Axes::Body;
+        let down = Vector3::new(slope.sin(), 0.0, -slope.cos());
+        let turn = UnitQuaternion::from_scaled_axis(Vector3::new(0.0, 0.0, 0.5 * TAU / directions as f64));
+        world.gravity = (turn * (G * down)).into();
+        world.add(WorldBody::prescribed(WorldShape::Plane), State::default());
+        let body = world.add(WorldBody::solid(0.2, WorldShape::Points(vec![[0.0; 3]])), State::default());
+        world.pairs.push(Pair { bodies: [0, body], mu });
+        let mut worlds = Worlds::new(vec![world], 1e-3, Method::Double).unwrap();
+        worlds.advance(1.0).unwrap();
+        let moved = worlds.world(0).states()[body].pose.translation.vector.norm();
+        let edge = mu * (0.5 * TAU / directions as f64).cos();
+        let wanted = 0.5 * G * slope.cos() * (share * mu - edge);
+        assert!((moved / wanted - 1.0).abs() < 2e-3, "{directions} directions: {moved} of {wanted} m");
+        assert!((moved / creeps - 1.0).abs() < 0.03, "{directions} directions: {moved} m, told are {creeps}");
+    }
+}

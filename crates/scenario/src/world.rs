@@ -718,6 +718,12 @@ mu = { uniform = [0.3, 0.6] }
             (BOX, with("rotation = [1, 0, 0, 0]"), "box.toml:9:12: bodies.1.rotation: invalid length 4"),
             (BOX, with("angular_velocity = [0, -2e9, 0]"), "box.toml:9:24: world 0: bodies.1.angular_velocity.1 = "),
             (BOX, with("torque = [0, 0, 2e12]"), "box.toml:9:17: world 0: bodies.1.torque.2"),
+            (BOX, with("inertia = [1e-9, 1e-9, 1e-9]"), "box.toml:9:12: world 0: bodies.1.inertia.0 = 0.000000001: "),
+            (
+                "[0, 0, 0.02]",
+                "[0, 0, 0.01]".into(),
+                "box.toml:15:10: world 0: contacts.0.bodies = \"table\" and \"box\", which overlap by 1.000e-2 m",
+            ),
             ("[0, 0, 0.02]", "[0, 2e9, 0]".into(), "box.toml:11:16: world 0: bodies.1.position.1 = 2000000000"),
             ("{ normal = [0.3, 0.1] }", "-2e9".into(), "box.toml:12:13: world 0: bodies.1.velocity.0 = -2000000000"),
             ("[0.1, 1]", "[0.1, 2e12]".into(), "box.toml:13:10: world 0: bodies.1.force.0"),
