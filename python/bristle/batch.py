@@ -678,7 +678,8 @@ def _seeds(seed: Any, rows: int) -> NDArray[np.uint64]:
     refuse_masked("seed", seed)
     if array.ndim == 0:
         return np.array([_integer("seed", seed, 0, 2**63 - 1)], np.uint64)
-    if array.shape != (rows,) or array.dtype.kind not in "iu":
+    # Without items there is no type.
+    if array.shape != (rows,) or (rows > 0 and array.dtype.kind not in "iu"):
         raise ParameterError("seed", shown(array), f"an integer, or an array of {rows} integers")
     low, high = (0, 0) if array.size == 0 else (int(array.min()), int(array.max()))
     if low < 0 or high > 2**63 - 1:

@@ -135,7 +135,7 @@ def test_a_reset_that_is_refused_changes_nothing():
     envs, other = PivotVectorEnv(3), PivotVectorEnv(3)
     for one in (envs, other):
         one.reset(seed=1)
-    for seed in ([1, 2], [1, 2, 3, 4], [1, -2, 3], [1, 2.5, 3]):
+    for seed in (True, [1, True, 3], [1, 2], [1, 2, 3, 4], [1, -2, 3], [1, 2.5, 3]):
         with pytest.raises(ValueError, match="expected a number >= 0, or 3 of them or None"):
             envs.reset(seed=seed)
     assert np.array_equal(envs.reset()[0], other.reset()[0])

@@ -89,6 +89,10 @@ def test_initial_states_may_be_given_as_arrays(model):
             one.step()
         assert np.array_equal(batch.pose[[0, 2]], other.pose[[0, 2]])
         batch.reset([0, 2])
+    before = state(batch)
+    batch.reset([], seed=[])
+    for seen, old in zip(state(batch), before, strict=True):
+        assert np.array_equal(seen, old)
     batch.reset([0, 2], seed=3)
     assert np.array_equal(batch.pose[:, 1], [0, batch.pose[1, 1], 0])
 

@@ -225,6 +225,8 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         accepted = f"a number >= 0, or {self.num_envs} of them or None"
         whole = list(seed) if isinstance(seed, list | tuple | np.ndarray) and np.ndim(seed) == 1 else [seed]
         try:
+            if any(isinstance(s, bool) for s in whole):
+                raise TypeError
             seeds = [None if s is None else operator.index(s) for s in whole]
         except TypeError:
             raise ValueError(f"seed = {seed!r}: expected {accepted}") from None
@@ -295,6 +297,8 @@ class ContactEnv(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Infos]:
         """As :meth:`ContactVectorEnv.reset`."""
+        # What is no seed is refused before anything is drawn.
+        self.vector._given(seed)
         seed = None if seed is None else operator.index(seed)
         super().reset(seed=seed)
         observations, infos = self.vector.reset(seed=seed)
