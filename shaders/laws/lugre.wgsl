@@ -8,7 +8,9 @@ fn law_travel(a_sigma0: f32, speed: Real, along: Real) -> Real {
 
 fn law_slip(k: Consts, t: Trial) -> Slip {
     let r = 1.0 / (t.g + t.travel);
-    return Slip(t.g * r, r, Real(0.0), Real(0.0));
+    // Near rest by what is lost, which is nothing at rest: see the twin.
+    let d = select(t.g * r, 1.0 - t.travel * r, t.travel < t.g);
+    return Slip(d, r, Real(0.0), Real(0.0));
 }
 
 fn law_relaxation(t: Trial, z: Slip) -> Real {
