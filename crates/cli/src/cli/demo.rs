@@ -1,11 +1,10 @@
 //! `bristle demo`: serves the page of `cargo xtask web` on this machine and opens it. In Python
 //! `python/bristle/demo.py` does the same.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use tiny_http::{Header, Method, Response, Server};
+use bristle_serve::{Answer, Server};
 
 use super::{Failure, print};
 
@@ -42,22 +41,16 @@ impl Demo {
             let message = format!("{places}: no index.html: expected the folder that `cargo xtask web` makes");
             return Err(Failure::of_user(message));
         };
-        // Nobody but this machine is served.
-        let server = Server::http(("127.0.0.1", self.port))
+        let served = folder.clone();
+        let server = Server::open(self.port, move |request| Answer::file(&served, request))
             .map_err(|e| Failure::of_machine(format!("127.0.0.1:{}: {e}", self.port)))?;
-        let port = server.server_addr().to_ip().map_or(self.port, |address| address.port());
+        let port = server.port();
         let address = format!("http://127.0.0.1:{port}/");
         print(&address)?;
         if !self.no_open {
             open(&address);
         }
-        for request in server.incoming_requests() {
-            // A visitor who has left gets no answer.
-            let _ = match file(folder, request.method(), request.url()) {
-                Some((bytes, kind)) => request.respond(Response::from_data(bytes).with_header(kind)),
-                None => request.respond(Response::empty(404)),
-            };
-        }
+        server.wait();
         Ok(())
     }
 }
@@ -65,23 +58,6 @@ impl Demo {
 /// The folder beside the program that archives of releases have.
 fn beside() -> Option<PathBuf> {
     Some(std::env::current_exe().ok()?.parent()?.join(BESIDE))
-}
-
-/// The file of `folder` that is asked for, and the header that says its kind.
-fn file(folder: &Path, method: &Method, url: &str) -> Option<(Vec<u8>, Header)> {
-    let name = url.strip_prefix('/')?.split(['?', '#']).next()?;
-    let name = if name.is_empty() { "index.html" } else { name };
-    // All files of the page lie in the folder itself.
-    let is_plain = *method == Method::Get && !name.contains(['/', '\\', ':', '%']) && !name.starts_with('.');
-    let kind = match Path::new(name).extension()?.to_str()? {
-        "html" => "text/html; charset=utf-8",
-        "js" => "text/javascript; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "wasm" => "application/wasm",
-        _ => return None,
-    };
-    let bytes = is_plain.then(|| fs::read(folder.join(name)).ok())??;
-    Some((bytes, Header::from_bytes("Content-Type", kind).ok()?))
 }
 
 /// Opens an address in the visitor's browser; where there is none, the address has been printed.
@@ -94,28 +70,4 @@ fn open(address: &str) {
     let mut command = Command::new(program);
     let _ =
         command.args(arguments).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_the_folder_alone_are_served() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = dir.path().join("page");
-        fs::create_dir(&folder).unwrap();
-        for name in ["page/index.html", "page/a.wasm", "page/notes", "secret.html"] {
-            fs::write(dir.path().join(name), name).unwrap();
-        }
-        let found = |url: &str| file(&folder, &Method::Get, url).map(|(bytes, _)| String::from_utf8(bytes).unwrap());
-        assert_eq!(found("/").as_deref(), Some("page/index.html"));
-        assert_eq!(found("/index.html?pause").as_deref(), Some("page/index.html"));
-        let (_, kind) = file(&folder, &Method::Get, "/a.wasm").unwrap();
-        assert_eq!(kind.value.as_str(), "application/wasm");
-        for url in ["/../secret.html", "/%2e%2e/secret.html", "/..\\secret.html", "/notes", "/none.js", ""] {
-            assert_eq!(found(url), None, "{url}");
-        }
-        assert!(file(&folder, &Method::Post, "/").is_none());
-    }
 }

@@ -10,7 +10,7 @@ const check = (name, holds, found) => {
 };
 const near = (a, b, most) => Math.abs(a - b) <= most;
 
-/** The page in a frame, once it is ready; what it reports as an error is collected. */
+/** The page in a frame, once it is ready; its errors are collected. The console is read by browser.rs. */
 const errors = [];
 const open = async (address, width = 1280) => {
   const frame = document.createElement('iframe');
@@ -21,7 +21,6 @@ const open = async (address, width = 1280) => {
   const view = frame.contentWindow;
   view.addEventListener('error', (event) => errors.push(event.message));
   view.addEventListener('unhandledrejection', (event) => errors.push(String(event.reason)));
-  for (const level of ['error', 'warn']) view.console[level] = (...words) => errors.push(words.join(' '));
   // The deadline only ends a page that never begins.
   for (let i = 0; view.document.documentElement.dataset.ready !== 'yes'; i++) {
     if (i > 6000) throw new Error(`${address} does not begin: ${errors.join('; ')}`);
