@@ -131,7 +131,6 @@ async function takeForce(value) {
   }
   const done = await attempt(() => page.batch.setAll(scenario.FORCE, value));
   if (!done) return;
-  if (page.record.length >= MOST_FORCES) page.record.splice(1, 1);
   const last = page.record.at(-1);
   if (last[0] === page.time) last[1] = value;
   else page.record.push([page.time, value]);
@@ -458,6 +457,11 @@ function connectPictures() {
 let turning = !matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 async function share() {
+  if (page.record.length > MOST_FORCES) {
+    say(`The grip has changed ${page.record.length} times, and a link holds ${MOST_FORCES} changes. `
+      + 'Download the scenario, which holds all of them, or start again.', true);
+    return;
+  }
   const fragment = await scenario.packed(text());
   history.replaceState(null, '', fragment);
   try {

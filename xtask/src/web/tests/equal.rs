@@ -13,7 +13,7 @@ use crate::root;
 /// The scenarios: an example, and what is changed in it. The viscoelasto-plastic law is without a Stribeck
 /// curve: under a falling one a bristle that slips jumps, and one rounding unit of sigma0 moves the native
 /// result by 2e-3 m.
-pub(super) const SCENARIOS: [(&str, &[&str]); 20] = [
+pub(super) const SCENARIOS: [(&str, &[&str]); 23] = [
     ("in_hand.toml", &[]),
     ("in_hand.toml", &["friction.law=lugre"]),
     ("in_hand.toml", &["friction.law=dahl"]),
@@ -29,8 +29,19 @@ pub(super) const SCENARIOS: [(&str, &[&str]); 20] = [
     ("reduced.toml", &["friction.law=lugre", "~contact.form"]),
     ("reduced.toml", &["contact.surface=ellipsoid"]),
     ("reduced.toml", &["contact.form=published"]),
+    ("reduced.toml", &["friction.law=dahl", "~contact.form"]),
+    (
+        "reduced.toml",
+        &[
+            "friction.law=viscoelasto-plastic",
+            "friction.mu_s_over_mu_c=1.0",
+            "contact.surface=ellipsoid",
+            "~contact.form",
+        ],
+    ),
     ("twist_profile.toml", &[]),
     ("twist_profile.toml", &["friction.law=dahl"]),
+    ("twist_profile.toml", &["friction.law=dahl", "contact.model=reduced"]),
     ("drift.toml", &[]),
     ("c/hold.toml", &[]),
     ("c/hold.toml", &["contact.model=point", "~patch", "~body.inertia"]),

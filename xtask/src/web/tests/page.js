@@ -59,6 +59,16 @@ const differs = all(other).reduce((most, v, i) => Math.max(most, Math.abs(v - en
 // Each read of a batch writes the bristles back, which rounds once more, and the page reads in every frame.
 check('a link is the same run', differs < 1e-6, differs);
 check('a phone shows all of it', other.document.documentElement.scrollWidth <= 390, other.document.documentElement.scrollWidth);
+
+// A run with more changes than a link holds.
+const { record } = page;
+page.record = Array.from({ length: 4001 }, (_, i) => [1e-4 * i, 4]);
+const address = view.location.hash;
+$('link').click();
+check('a link that would be another run is refused', /4001 times.*4000/.test(said('status')) && view.location.hash === address, said('status'));
+check('the scenario holds all changes', scenario.forces(text()).length === 4001, scenario.forces(text()).length);
+page.record = record;
+
 const wrong = await open('/files/index.html?pause#s=AAAA');
 const message = wrong.document.getElementById('status').textContent;
 check('a wrong link is said', message.startsWith('The address holds no run') && wrong.bristle.page.batch.length === 120, message);
@@ -92,6 +102,9 @@ view.document.querySelector('[data-shape=clear]').click();
 await view.bristle.refresh();
 check('nothing that presses is said', said('status').startsWith('Nothing presses'), said('status'));
 
+// What a finger does is not taken for scrolling.
+check('fingers draw and turn', ['map', 'surface'].every((id) => view.getComputedStyle($(id)).touchAction === 'none'), 'touch-action');
+
 // Keys.
 const key = (name) => view.document.body.dispatchEvent(new view.KeyboardEvent('keydown', { key: name, bubbles: true }));
 key(' ');
@@ -100,4 +113,13 @@ key(' ');
 $('boxes').dispatchEvent(new view.KeyboardEvent('keydown', { key: 'ArrowRight' }));
 check('an arrow chooses a box', page.chosen === 1, page.chosen);
 check('no errors', errors.length === 0, errors);
+
+// The browser tells the console what it refuses.
+last();
+const refused = new Promise((told) => {
+  view.document.addEventListener('securitypolicyviolation', (event) => told(event.effectiveDirective));
+  setTimeout(() => told('nothing'), 20000);
+});
+const loaded = await view.fetch('http://127.0.0.1:9/').then(() => true, () => false);
+check('nothing is loaded from elsewhere', !loaded && await refused === 'connect-src', [loaded, await refused]);
 await post({ done, text: kept, samples: ends });

@@ -1,5 +1,8 @@
 // The page on WebGPU: what differs from the page on the CPU.
 check('a GPU in software waits to be asked', page.on === 'cpu' && !$('on').options[1].disabled, said('engine'));
+const { backgroundColor, color } = view.getComputedStyle(view.document.body);
+const [paper, ink] = [backgroundColor, color].map((rgb) => rgb.match(/\d+/g).map(Number));
+check('who prefers dark pages sees one', Math.max(...paper) < 60 && Math.min(...ink) > 200, [paper, ink]);
 await put('count', 24);
 await pass(12);
 const cpu = all();
