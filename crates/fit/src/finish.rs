@@ -15,6 +15,9 @@ use crate::search::{Known, Null, Searching, Stopped};
 use crate::trust_region::{Found, Start};
 use crate::unknown::{Quantity, Unknown};
 
+/// Recordings whose usual speeds differ by at most this factor have one sliding friction.
+const SAME_SPEED: f64 = 1.2;
+
 impl Searching<'_> {
     #[allow(clippy::too_many_arguments, reason = "all that a result is made of")]
     pub(crate) fn finish(
@@ -153,19 +156,34 @@ impl Searching<'_> {
         Ok(Some(Posterior { rows: points.iter().map(row).collect(), names, scenario }))
     }
 
-    /// The friction of steady sliding at the usual speed of the recordings, `g(v) + sigma2 v`, which can be
-    /// told where its parts cannot; none of a contact whose speed is not recorded.
-    fn sliding_friction(&self, best: &Found, spread: Option<&Spread>) -> Option<Estimate> {
+    /// The friction of steady sliding at the usual speed of each recording, which can be told where its parts
+    /// cannot; of recordings at about one speed it is one number.
+    fn sliding_friction(&self, best: &Found, spread: Option<&Spread>) -> Vec<Estimate> {
+        let of = |r: usize| Some((r, speeds(&self.problem, r).filter(|s| !s.is_rotation)?.usual));
+        let all: Vec<(usize, f64)> = (0..self.problem.repeated.len()).filter_map(of).collect();
+        let low = all.iter().map(|of| of.1).fold(f64::INFINITY, f64::min);
+        let high = all.iter().map(|of| of.1).fold(0.0, f64::max);
+        let is_one = high <= SAME_SPEED * low;
+        let some = if is_one { &all[..all.len().min(1)] } else { &all[..] };
+        let name = |r: usize| if is_one { "sliding_friction".to_owned() } else { format!("sliding_friction@{r}") };
+        some.iter().filter_map(|(r, speed)| self.sliding_friction_at(*speed, name(*r), best, spread)).collect()
+    }
+
+    /// `g(v) + sigma2 v` at a speed, over all of the pressure; none of a body that moves freely, of several
+    /// patches, and of friction by direction, whose sliding friction is no one number.
+    fn sliding_friction_at(&self, speed: f64, name: String, best: &Found, spread: Option<&Spread>) -> Option<Estimate> {
         let problem = &self.problem;
-        if problem.scenario.first().contact.body.free().is_some() {
+        let contact = &problem.scenario.first().contact;
+        let patch = &contact.patch;
+        if contact.body.free().is_some() || patch.friction_axes().is_some() || !patch.parts().is_empty() {
             return None;
         }
-        let speed = speeds(problem, 0).filter(|s| !s.is_rotation)?.usual;
         let at = |point: &[f64]| {
             let numbers = problem.numbers(point, 0);
             let contact = problem.scenario.variant(0, problem.scenario.spec().seed, &numbers).ok()?;
             let f = contact.friction.effective_for_law();
-            Some(f.mu_c + (f.mu_s - f.mu_c) * (-(speed / f.v_s).powf(f.gamma)).exp() + f.sigma2 * speed)
+            let falling = f.mu_c + (f.mu_s - f.mu_c) * (-(speed / f.v_s).powf(f.gamma)).exp();
+            Some(falling * contact.patch.mean_friction() + f.sigma2 * speed)
         };
         let value = at(&best.point)?;
         let spread = spread?;
@@ -185,11 +203,12 @@ impl Searching<'_> {
         let deviation = gradient.dot(&(&spread.covariance * &gradient)).max(0.0).sqrt();
         let reach = crate::interval::quantile(spread.freedom) * deviation;
         Some(Estimate {
-            name: "sliding_friction".into(),
+            name,
             value,
             low: value - reach,
             high: value + reach,
-            identifiable: true,
+            // An interval as wide as the number says nothing of it.
+            identifiable: reach < 0.5 * value.abs(),
             closed: [true; 2],
             profile: false,
             held: false,

@@ -249,9 +249,12 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     let mut search = Searching { problem, file, ask, stopped: false, loss: Loss::Squares };
     let mut notes: Vec<String> =
         recordings.iter().flat_map(|r| &r.notes).map(|n| n.trim_end_matches('.').to_owned()).collect();
+    if spec.burn_in == 0.0 && !is_free && recordings.iter().any(|r| r.pieces.len() > 1) {
+        notes.push("bristles are unknown after a gap: `burn_in` leaves out the time after each".to_owned());
+    }
     let starts = search.screen(&mut notes)?;
-    search.refine(&starts[0].point, 4, &|_, values| 1e-3 * deviation_of(values))?;
-    let before = beforehand(&search.problem);
+    search.refine(&starts[0].point, 4, &|_, _, values| 1e-3 * deviation_of(values))?;
+    let before = beforehand(&search.problem, &search.held());
     let mut best = search.of_many(&starts)?;
     best = search.escaped(best)?;
     best = search.resolved(best)?;

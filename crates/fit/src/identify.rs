@@ -71,6 +71,10 @@ pub fn null_direction(jacobian: &DMatrix<f64>, free: &[usize], unknowns: &[Unkno
         let members: Vec<usize> = (0..n).filter(|i| vector[*i].abs() >= MEMBER * most).collect();
         let held = *members.iter().min_by_key(|i| rank(&unknowns[free[**i]]))?;
         let mut partners = partners(&gram, held);
+        // Where there is another null direction, none of them is told better without this one.
+        if partners.is_empty() {
+            partners.extend(members.iter().copied().filter(|i| *i != held));
+        }
         // Beside a number of a sensor it harms nobody to be named.
         if matches!(unknowns[free[held]].quantity, Quantity::Sensor { .. }) {
             partners.extend(members.into_iter().filter(|i| *i != held));
@@ -79,10 +83,24 @@ pub fn null_direction(jacobian: &DMatrix<f64>, free: &[usize], unknowns: &[Unkno
         }
         return Some((free[held], partners.into_iter().map(|i| free[i]).collect()));
     }
-    // Gain and delay are numbers that one calibrates; where the contact has numbers that do nearly the same,
-    // a small misfit of the law would be put into them.
-    let is_calibrated = |k: &usize| rank(&unknowns[free[*k]]) <= 1;
-    let held = (0..n).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
+    None
+}
+
+/// The gain or the delay of a sensor that does nearly the same as numbers of the contact, if there is one and
+/// it is none of `needed`, and its partners. One calibrates such numbers, and a small misfit of the law would
+/// be put into them; a prior is a calibration.
+pub fn mimicked_sensor(
+    jacobian: &DMatrix<f64>,
+    free: &[usize],
+    unknowns: &[Unknown],
+    needed: &[usize],
+) -> Option<(usize, Vec<usize>)> {
+    let gram = jacobian.tr_mul(jacobian);
+    let is_calibrated = |k: &usize| {
+        let unknown = &unknowns[free[*k]];
+        rank(unknown) <= 1 && unknown.prior.is_none() && !needed.contains(&free[*k])
+    };
+    let held = (0..free.len()).filter(is_calibrated).find(|k| mimicked(&gram, *k) > MIMICKED)?;
     Some((free[held], partners(&gram, held).into_iter().map(|i| free[i]).collect()))
 }
 
@@ -147,6 +165,10 @@ pub struct Speeds {
 
 /// Speeds by the recorded positions, poses or velocities of a recording; none if it has none.
 pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
+    // What it slides on moves by itself.
+    if problem.scenario.first().contact.inputs.surface.is_some() {
+        return None;
+    }
     let recording = &problem.repeated[recording].recording;
     let of = |name: &str| {
         let all = recording.inputs.iter().chain(&recording.compared);
@@ -170,19 +192,29 @@ pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
     let fast = *all.get(all.len().checked_sub(1)? * 98 / 100)?;
     let moving: Vec<f64> = all.into_iter().filter(|s| *s > 0.1 * fast && *s > 0.0).collect();
     let at = |share: f64| moving.get(((moving.len() as f64 - 1.0) * share) as usize).copied();
+    // It turns back if it goes back by a tenth of its way from end to end: a slow way back counts, and noise
+    // does not.
     let turns_back = parts.iter().any(|p| {
-        let [up, down] = [p.iter().any(|v| *v > 0.3 * fast), p.iter().any(|v| *v < -0.3 * fast)];
-        up && down
+        let (mut at, mut ends, mut tops, mut back) = (0.0f64, [0.0f64; 2], [0.0f64; 2], [0.0f64; 2]);
+        for (v, t) in p.iter().zip(recording.time.windows(2)).filter(|(v, _)| v.is_finite()) {
+            at += v * (t[1] - t[0]);
+            ends = [ends[0].min(at), ends[1].max(at)];
+            tops = [tops[0].max(at), tops[1].max(-at)];
+            back = [back[0].max(tops[0] - at), back[1].max(tops[1] + at)];
+        }
+        back[0].min(back[1]) > 0.1 * (ends[1] - ends[0])
     });
     Some(Speeds { usual: median(moving.clone()), range: [at(0.05)?, at(0.95)?], turns_back, is_rotation })
 }
 
-/// What the recordings cannot tell by what was done in them, in sentences.
-pub fn beforehand(problem: &Problem<'_>) -> Vec<String> {
+/// What the recordings cannot tell by what was done in them, in sentences; what the file holds is known.
+pub fn beforehand(problem: &Problem<'_>, held: &[bool]) -> Vec<String> {
     let mut all = Vec::new();
-    let has = |path: &str| problem.unknowns.iter().any(|u| u.path() == path);
+    let unknowns = || problem.unknowns.iter().zip(held).filter(|(_, held)| !**held).map(|(unknown, _)| unknown);
+    let has = |path: &str| unknowns().any(|u| u.path() == path);
     let has_part = |part: Part| {
-        problem.unknowns.iter().find(|u| matches!(&u.quantity, Quantity::Sensor { part: own, .. } if *own == part))
+        let is_it = |u: &&Unknown| matches!(&u.quantity, Quantity::Sensor { part: own, .. } if *own == part);
+        unknowns().find(is_it).filter(|u| u.prior.is_none())
     };
     let listed = |paths: &[&str]| {
         let some: Vec<&str> = paths.iter().copied().filter(|path| has(path)).collect();
@@ -212,6 +244,9 @@ pub fn beforehand(problem: &Problem<'_>) -> Vec<String> {
     let contact = ["friction.mu_c", "friction.sigma0", "friction.sigma1", "friction.sigma2"];
     let forces_alone =
         problem.repeated.iter().all(|r| r.recording.compared.iter().all(|c| c.name.starts_with("wrench.")));
+    // Forces scale with all of them together: one that is known tells the gain.
+    let scales = ["friction.mu_c", "friction.sigma0"].into_iter().all(has);
+    let forces_alone = forces_alone && scales;
     if let (Some(gain), Some(list), true) = (has_part(Part::Gain), listed(&contact), forces_alone && !is_free) {
         all.push(format!("{} is one direction with {list} together: forces alone cannot tell it", gain.name));
     }

@@ -2,12 +2,16 @@
 //! reach.
 
 use crate::fit::FitError;
-use crate::identify::{null_direction, speeds};
+use crate::identify::{mimicked_sensor, null_direction, speeds};
 use crate::interval::{Target, profile, spread};
 use crate::noise::{Autoregression, rms};
 use crate::search::{Known, Null, Searching, Stopped, is_ratio};
 use crate::trust_region::{Found, Start};
 use crate::unknown::{Part, Quantity};
+
+/// A gain or a delay that numbers of the contact can nearly replace is needed if the residual without it is so
+/// many times as large.
+const NEEDED: f64 = 1.5;
 
 impl Searching<'_> {
     /// Holds what cannot be told beside `directions`, one after the other, and searches on with the rest.
@@ -17,6 +21,8 @@ impl Searching<'_> {
         mut directions: Vec<Null>,
     ) -> Result<(Found, Vec<Null>), FitError> {
         let segments = self.segments();
+        // Gains and delays without which the residual is much larger.
+        let mut needed = Vec::new();
         self.problem.central = true;
         while !self.stopped {
             let free: Vec<usize> = (0..best.point.len()).filter(|j| !best.held[*j]).collect();
@@ -38,15 +44,25 @@ impl Searching<'_> {
                 let deviation = (size * (n as f64 / process.effective(n)).sqrt()).max(1e-300);
                 jacobian.rows_mut(segment.start, n).unscale_mut(deviation);
             }
-            let Some((held, partners)) = null_direction(&jacobian, &free, &self.problem.unknowns) else { break };
-            directions.push((held, partners));
+            let unknowns = &self.problem.unknowns;
+            let null = null_direction(&jacobian, &free, unknowns);
+            let may_be_needed = null.is_none();
+            let null = null.or_else(|| mimicked_sensor(&jacobian, &free, unknowns, &needed));
+            let Some((held, partners)) = null else { break };
             let mut point = best.point.clone();
             point[held] = self.problem.unknowns[held].rest();
             let mut all_held = best.held.clone();
             all_held[held] = true;
             self.problem.central = false;
+            let with = best.clone();
             best = self.again(best, &all_held, point.clone(), "without what cannot be told")?;
             self.problem.central = true;
+            if may_be_needed && best.cost > NEEDED * NEEDED * with.cost {
+                needed.push(held);
+                best = with;
+                continue;
+            }
+            directions.push((held, partners));
             (best.held, best.point[held]) = (all_held, point[held]);
         }
         self.add_coulomb(&best, &mut directions);

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::file::FitFile;
 use crate::fit::{Ask, Fit, FitError, Minimum};
-use crate::identify::null_direction;
+use crate::identify::{mimicked_sensor, null_direction};
 use crate::interval::quantile;
 use crate::model::Problem;
 use crate::noise::{Autoregression, median};
@@ -203,13 +203,18 @@ fn added(
 }
 
 /// What is then held, and the standard deviation of each unknown in coordinates; 0 of what is held.
-fn told(blocks: &[Block], unknowns: &[Unknown], asked: &[bool]) -> (Vec<Null>, Vec<f64>) {
+/// Gains and delays that the fit needs stay.
+fn told(blocks: &[Block], unknowns: &[Unknown], asked: &[bool], needed: &[usize]) -> (Vec<Null>, Vec<f64>) {
     let mut free: Vec<usize> = (0..unknowns.len()).filter(|j| !asked.get(*j).is_some_and(|asked| *asked)).collect();
     let scaled: Vec<DMatrix<f64>> = blocks.iter().map(Block::scaled).collect();
     let rows = scaled.iter().flat_map(|block| block.row_iter()).collect::<Vec<_>>();
     let whole = if rows.is_empty() { DMatrix::zeros(0, unknowns.len()) } else { DMatrix::from_rows(&rows) };
     let mut null = Vec::new();
-    while let Some((held, partners)) = null_direction(&whole.select_columns(&free), &free, unknowns) {
+    let held = |free: &[usize]| {
+        let jacobian = whole.select_columns(free);
+        null_direction(&jacobian, free, unknowns).or_else(|| mimicked_sensor(&jacobian, free, unknowns, needed))
+    };
+    while let Some((held, partners)) = held(&free) {
         null.push((held, partners));
         free.retain(|j| *j != held);
     }
@@ -242,7 +247,8 @@ fn is_alone(j: usize, null: &[Null], unknowns: &[Unknown]) -> bool {
 
 /// The experiments of some files beside the recordings of a fit, the best one first: the one after which the
 /// widest interval is narrowest, an unknown that is not told counting as all of its bounds. Of equal ones the
-/// next interval counts.
+/// next interval counts. Intervals that none of the experiments makes narrower, such as that of the offset of
+/// an old recording, do not count.
 ///
 /// # Errors
 /// A file that cannot be read or makes no experiment, a fit without intervals, an engine that fails, or a
@@ -277,7 +283,7 @@ pub fn next(file: &FitFile, fit: &Fit, paths: &[PathBuf], ask: &Ask<'_>) -> Resu
         let scenario = file.experiment(&fit.scenario, path)?;
         let (own, unknowns) = added(minimum, &scenario, &name, file.spec.burn_in, processes)?;
         let all: Vec<Block> = before.iter().map(|block| block.wider(unknowns.len())).chain(own).collect();
-        let (null, deviations) = told(&all, &unknowns, &minimum.asked);
+        let (null, deviations) = told(&all, &unknowns, &minimum.asked, &spread.free);
         let then = shown.iter().zip(&now).map(|(&j, now)| {
             let unknown = &unknowns[j];
             // Its partner in the fit that is still held is one that other rules hold there, too.
@@ -318,16 +324,18 @@ fn known(unknown: &Unknown, ends: Option<[f64; 2]>) -> Known {
     Known { name: unknown.name.clone(), low: from, high: to, told: ends.is_some(), width: high - low }
 }
 
-/// Widths, the widest first.
-fn widths(all: &[Known]) -> Vec<f64> {
-    let mut all: Vec<f64> = all.iter().map(|known| known.width).collect();
+/// Widths of some, the widest first.
+fn widths(all: &[Known], some: &[usize]) -> Vec<f64> {
+    let mut all: Vec<f64> = some.iter().map(|k| all[*k].width).collect();
     all.sort_by(|a, b| b.total_cmp(a));
     all
 }
 
 fn ranked(now: Vec<Known>, mut experiments: Vec<Experiment>) -> Next {
+    let shrinks = |k: &usize| experiments.iter().any(|e| e.then[*k].width < SHRUNK * now[*k].width);
+    let some: Vec<usize> = (0..now.len()).filter(shrinks).collect();
     experiments.sort_by(|a, b| {
-        let pairs = widths(&a.then).into_iter().zip(widths(&b.then));
+        let pairs = widths(&a.then, &some).into_iter().zip(widths(&b.then, &some));
         pairs.map(|(a, b)| a.total_cmp(&b)).find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
     });
     let shrunk = |e: &Experiment| {

@@ -43,10 +43,20 @@ pub struct Outcome {
 /// What is refused, an engine that fails, or a stop before anything was found.
 pub fn run(file: &FitFile, recordings: &[Recording], request: &Request, ask: &Ask<'_>) -> Result<Outcome, FitError> {
     let key = if file.is_point() { "contact.point.law" } else { "friction.law" };
-    let laws = request.compare.iter().map(|law| vec![format!("{key}={law}")]);
-    let laws: Vec<Vec<String>> = if request.compare.is_empty() { vec![Vec::new()] } else { laws.collect() };
+    let mut laws: Vec<Vec<String>> = Vec::new();
+    for law in &request.compare {
+        let change = vec![format!("{key}={law}")];
+        if !laws.contains(&change) {
+            laws.push(change);
+        }
+    }
+    if laws.is_empty() {
+        laws.push(Vec::new());
+    }
     // Before the search, which takes long.
-    let scenario = file.fitted(&needed(recordings), &[])?;
+    let needed = needed(recordings);
+    let scenario = file.fitted(&needed, &[])?;
+    laws.iter().try_for_each(|changes| file.scenario(&needed, changes).map(drop))?;
     for path in &request.next {
         file.experiment(&scenario, path)?;
     }
@@ -87,6 +97,7 @@ impl Outcome {
         if let Some(next) = &self.next {
             all["now"] = json!(next.now);
             all["next"] = json!(next.experiments);
+            all["next_sentence"] = json!(next.sentence);
         }
         all
     }

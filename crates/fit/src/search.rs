@@ -11,7 +11,7 @@ use crate::interval::{Interval, Spread};
 use crate::model::Problem;
 use crate::noise::{Autoregression, median, rms};
 use crate::recording::Sign;
-use crate::repeated::Reach;
+use crate::repeated::{Reach, Repeated};
 use crate::trust_region::{Found, Linear, Loss, Settings, Start, minimise};
 use crate::unknown::{Quantity, Unknown};
 
@@ -118,7 +118,10 @@ impl Searching<'_> {
             let least = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
             let name = &self.problem.repeated[r].recording.name;
             if least(&turned) < least(&best) {
-                notes.push(format!("{name}: the force is taken with the opposite sign, which fits better"));
+                notes.push(format!(
+                    "{name}: the force is taken with the opposite sign, which fits better; its offset \
+                                 is that of the turned force"
+                ));
                 best = turned;
             } else {
                 notes.push(format!("{name}: the force has the sign of friction on the body as it stands"));
@@ -135,25 +138,33 @@ impl Searching<'_> {
     }
 
     /// Shortens the step of a prescribed motion, `most` times to a quarter, until a quarter of it changes
-    /// what is compared by less than `allowed` of a channel (its number, and its predicted values).
+    /// what is compared by less than `allowed` of a channel (the number of its recording, its own, and its
+    /// predicted values), in all recordings: the fast ones ask for shorter steps than the slow ones.
     pub(crate) fn refine(
         &mut self,
         point: &[f64],
         most: usize,
-        allowed: &dyn Fn(usize, &[f64]) -> f64,
+        allowed: &dyn Fn(usize, usize, &[f64]) -> f64,
     ) -> Result<bool, FitError> {
         let problem = &mut self.problem;
+        let predicted = |problem: &Problem<'_>| -> Result<Option<Vec<Vec<Vec<f64>>>>, FitError> {
+            let of = (0..problem.repeated.len()).map(|r| problem.predict(point, r, Reach::Fitted));
+            Ok(of.collect::<Result<Vec<_>, _>>()?.into_iter().collect())
+        };
         if problem.scenario.first().contact.body.free().is_some() {
             return Ok(false);
         }
         for shortened in 0..=most {
             let step = problem.step;
-            let long = problem.predict(point, 0, Reach::Fitted)?;
+            let long = predicted(problem)?;
             problem.step = (step / 4.0).max(1e-7);
-            let short = problem.predict(point, 0, Reach::Fitted)?;
+            let short = predicted(problem)?;
             let (Some(long), Some(short)) = (long, short) else { return Ok(shortened > 0) };
-            let is_near = |(c, (a, b)): (usize, (&Vec<f64>, &Vec<f64>))| {
-                rms(a.iter().zip(b).map(|(a, b)| a - b)) <= allowed(c, b)
+            let is_near = |(r, (long, short)): (usize, (&Vec<Vec<f64>>, &Vec<Vec<f64>>))| {
+                let near = |(c, (a, b)): (usize, (&Vec<f64>, &Vec<f64>))| {
+                    rms(a.iter().zip(b).map(|(a, b)| a - b)) <= allowed(r, c, b)
+                };
+                long.iter().zip(short).enumerate().all(near)
             };
             if shortened == most || long.iter().zip(&short).enumerate().all(is_near) {
                 problem.step = step;
@@ -167,17 +178,16 @@ impl Searching<'_> {
     /// of the error moved one unknown, by a fifth of its standard deviation.
     pub(crate) fn resolved(&mut self, best: Found) -> Result<Found, FitError> {
         let segments = self.segments();
-        let allowed: Vec<f64> = self.problem.repeated[0]
-            .deviations
-            .iter()
-            .zip(&segments)
-            .map(|(deviation, segment)| {
-                let residual = &best.linear.residual.as_slice()[segment.clone()];
-                let effective = Autoregression::of(residual, 0.0).effective(segment.len());
-                0.2 * deviation * rms(residual.iter().copied()) / effective.sqrt()
-            })
-            .collect();
-        if self.stopped || !self.refine(&best.point, 2, &|c, _| allowed[c])? {
+        let mut segment = segments.iter();
+        let mut of_channel = |deviation: &f64| {
+            let segment = segment.next().expect("the rows of every channel");
+            let residual = &best.linear.residual.as_slice()[segment.clone()];
+            let effective = Autoregression::of(residual, 0.0).effective(segment.len());
+            0.2 * deviation * rms(residual.iter().copied()) / effective.sqrt()
+        };
+        let of_recording = |r: &Repeated| r.deviations.iter().map(&mut of_channel).collect();
+        let allowed: Vec<Vec<f64>> = self.problem.repeated.iter().map(of_recording).collect();
+        if self.stopped || !self.refine(&best.point, 2, &|r, c, _| allowed[r][c])? {
             return Ok(best);
         }
         let (held, point) = (best.held.clone(), best.point.clone());

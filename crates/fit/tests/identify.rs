@@ -224,3 +224,103 @@ fn a_motion_before_the_recording_wants_recorded_inputs() {
         "{error}"
     );
 }
+
+/// With all that makes a force unknown, two directions are null: none of their unknowns moves nothing.
+#[test]
+fn two_directions_at_once_have_names() {
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 8e3)];
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"patch.size\" = {}\n\"inputs.normal_force\" = {}\n";
+    let fit = joint(table, &truth);
+    assert!(fit.directions.len() >= 2, "{:?}", fit.directions);
+    for direction in &fit.directions {
+        assert!(!direction.sentence.contains("moves nothing"), "{}", direction.sentence);
+        assert!(direction.unknowns.len() > 1, "{direction:?}");
+    }
+    assert!(named(&fit, &["inputs.normal_force", "friction.mu_c"]), "{:?}", fit.directions);
+}
+
+/// A delay beside a damper, which does nearly the same, is found where the residual wants it.
+#[test]
+fn a_delay_that_is_there_is_found_beside_a_damper() {
+    let file = file(
+        "elasto-plastic",
+        "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma1\" = {}\n\"wrench.fx.delay\" = {}\n",
+        "",
+    );
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 5e3)];
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1500, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let mut late = with_force(&file, strokes(&Draw::new(3, 0), 1500, STEP), &truth, 0.05, &noise);
+    // By five samples.
+    let force = &mut late.compared[0].values;
+    force.rotate_right(5);
+    let first = force[5];
+    force[..5].fill(first);
+    let fit = fitted(&file, &late);
+    println!("{}", bristle_fit::report::text(&fit));
+    let [delay, sigma0] = ["wrench.fx.delay", "friction.sigma0"].map(|name| of(&fit, name));
+    assert!((delay.value - 5.0 * STEP).abs() < 2e-3 && !delay.held, "{delay:?}");
+    assert!((sigma0.value / 5e3 - 1.0).abs() < 0.02, "{sigma0:?}");
+}
+
+/// A prior on the gain is a calibration: the coefficient is known as well as the gain is.
+#[test]
+fn a_prior_on_a_gain_is_used() {
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\
+                 \"wrench.fx.gain\" = { prior = { normal = [1.0, 0.02] } }\n";
+    let file = file("elasto-plastic", table, "");
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1500, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let fit = fitted(&file, &with_force(&file, strokes(&Draw::new(3, 0), 1500, STEP), &truth, 0.05, &noise));
+    println!("{}", bristle_fit::report::text(&fit));
+    let gain = of(&fit, "wrench.fx.gain");
+    assert!(!gain.held && !fit.before.iter().any(|b| b.contains("wrench.fx.gain")), "{gain:?} {:?}", fit.before);
+    // 1.645 standard deviations to either side.
+    for (name, value) in [("wrench.fx.gain", 1.0), ("friction.mu_c", 0.4), ("friction.sigma0", 6e3)] {
+        let e = of(&fit, name);
+        let reach = 0.5 * (e.high - e.low) / value;
+        assert!((0.028..0.04).contains(&reach) && e.low < value && value < e.high, "{reach}: {e:?}");
+    }
+}
+
+/// Steps are as short as the fastest recording wants, whichever comes first.
+#[test]
+fn the_order_of_recordings_does_not_matter() {
+    let file = file("lugre", "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n", "");
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 2e3)];
+    let made = |speed: f64, seed: u64| {
+        let noise: Vec<f64> = noise(&Draw::new(seed, 0), 1000, STEP, 0.0).iter().map(|n| 0.002 * n).collect();
+        with_force(&file, one_speed(speed, 1000), &truth, 0.0, &noise)
+    };
+    let (slow, fast) = (made(2e-4, 5), made(1e-2, 6));
+    let found = [[slow.clone(), fast.clone()], [fast, slow]].map(|recordings| {
+        let fit = bristle_fit::fit::fit(&file, &recordings, &[], &|_| true).unwrap_or_else(|e| panic!("{e}"));
+        let e = of(&fit, "friction.sigma0").clone();
+        assert!(fit.estimates.iter().any(|e| e.name == "sliding_friction@1"), "{:?}", fit.estimates);
+        e
+    });
+    for e in &found {
+        let reach = e.high - e.low;
+        assert!((e.value - 2e3).abs() < 1.5 * reach && reach < 40.0, "{e:?}");
+        assert!((e.value - found[0].value).abs() < 0.05 * reach, "{e:?} and {:?}", found[0]);
+    }
+}
+
+/// What the file says of the friction on parts of the patch is in the friction of sliding, and numbers that
+/// the file holds are no unknowns.
+#[test]
+fn sliding_friction_is_that_of_the_map() {
+    let table = "\"friction.mu_c\" = {}\n\"wrench.fx.gain\" = {}\n\"friction.sigma0\" = { value = 6e3 }\n";
+    let mapped = file("dahl", table, "").clone();
+    let changes = ["friction.map=[[0.5]]".to_owned()];
+    let truth = [("friction.mu_c", 0.8), ("friction.sigma0", 6e3)];
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1500, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    let recording = strokes(&Draw::new(3, 0), 1500, STEP);
+    let halved = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let recording = with_force(&mapped, recording, &halved, 0.0, &noise);
+    let fit = bristle_fit::fit::fit(&mapped, &[recording], &changes, &|_| true).unwrap_or_else(|e| panic!("{e}"));
+    println!("{}", bristle_fit::report::text(&fit));
+    let sliding = of(&fit, "sliding_friction");
+    assert!((sliding.value - 0.4).abs() < 0.01 && sliding.identifiable, "{sliding:?}");
+    assert!((of(&fit, "friction.mu_c").value - truth[0].1).abs() < 0.02, "{:?}", fit.estimates);
+    assert!(!fit.before.iter().any(|b| b.contains("wrench.fx.gain")), "{:?}", fit.before);
+}

@@ -159,3 +159,25 @@ fn an_experiment_that_cannot_be_is_refused() {
     }
     assert!(next(&file, &fit, &[dir.path().join("none.toml")], &|_| true).is_err());
 }
+
+/// An interval that no experiment can shrink, that of the offset of the recording, does not decide which one is
+/// the best.
+#[test]
+fn the_best_experiment_is_the_one_that_shrinks_most() {
+    let unknowns = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma2\" = {}\n";
+    let file = file("elasto-plastic", unknowns, "burn_in = 0.5");
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 5e3), ("friction.sigma2", 2.0)];
+    let back = |t: f64| if ((t / 2.0) as usize).is_multiple_of(2) { SPEED } else { -SPEED };
+    let fit = fitted(&file, &recorded(&file, 1, back, &truth));
+    let turns = |speed: f64| {
+        let of = |k: usize| format!("[{}, {}]", 2 * k, if k % 2 == 0 { speed } else { -speed });
+        let turns: Vec<String> = (0..10).map(of).collect();
+        let twist = format!("{{ vx = {{ points = [{}], interpolate = \"constant\" }} }}", turns.join(", "));
+        format!("duration = 20\n[inputs]\nnormal_force = 5\ntwist = {twist}\n")
+    };
+    let next = asked(&file, &fit, &[("same.toml", &turns(SPEED)), ("fast.toml", &turns(20.0 * SPEED))]);
+    let width = |experiment: &str| of(&next, experiment, "friction.sigma2").width;
+    assert!(width("fast.toml") < 0.2 * width("same.toml"), "{} {}", width("fast.toml"), width("same.toml"));
+    assert!(next.experiments[0].experiment.ends_with("fast.toml"), "{}", next.sentence);
+    assert!(next.sentence.contains("fast.toml is the best one"), "{}", next.sentence);
+}

@@ -178,6 +178,13 @@ impl Rows<'_> {
         for Channel { name, values, .. } in &compared {
             let found = values.iter().filter(|v| v.is_finite()).count();
             self.enough(found, &format!("samples of `{name}`"))?;
+            let mut finite = values.iter().filter(|v| v.is_finite());
+            let first = finite.next();
+            if name.starts_with("wrench.") && finite.all(|v| Some(v) == first) {
+                let value = format!("{} in all samples", first.copied().unwrap_or_default());
+                let error = ParameterError::new(format!("compare.{name}"), value, "a column that a sensor has written");
+                return Err(RecordingError::column(self.path, error));
+            }
         }
         let start = self.time[rows[0]];
         let kinds = [&self.inputs, &self.compared].map(|all| all.iter().map(|v| v.quantity.kind).collect::<Vec<_>>());
@@ -204,6 +211,11 @@ impl Rows<'_> {
         if middle < 0.0 {
             let accepted = "a force that presses, above 0 N; `sign = -1` turns it round";
             let error = ParameterError::new("inputs.normal_force", format!("{middle} N (median)"), accepted);
+            return Err(RecordingError::column(self.path, error));
+        }
+        if !input.values.iter().any(|force| *force > 0.0) {
+            let accepted = "a force that presses, above 0 N, in some rows";
+            let error = ParameterError::new("inputs.normal_force", "0 N in all rows", accepted);
             return Err(RecordingError::column(self.path, error));
         }
         let below = input.values.iter().filter(|force| **force < 0.0).count();

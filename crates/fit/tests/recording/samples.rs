@@ -81,6 +81,19 @@ fn little_normal_force_is_not_compared_and_none_is_zero() {
     assert!(recording.notes.contains(&"300 of 4000 rows have less normal force than 2 N: not compared.".to_owned()));
 }
 
+/// A column that says nothing is refused: fitted to it, anything would fit.
+#[test]
+fn columns_without_a_force_are_refused() {
+    for (column, wanted) in [
+        (1, "inputs.normal_force = 0 N in all rows: expected a force that presses, above 0 N, in some rows"),
+        (3, "compare.wrench.fx = 0 in all samples: expected a column that a sensor has written"),
+    ] {
+        let content = file(|_, c, v| Some(if c == column { 0.0 } else { v }));
+        let error = read_text("a.csv", &content, COLUMNS).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
 /// Means of 20 samples have a noise that is smaller by the root of 20; samples have all of it.
 #[test]
 fn means_are_taken_if_asked_for() {
