@@ -48,6 +48,22 @@ impl Origin {
         [moved[0].hypot(moved[1]), turn]
     }
 
+    /// [`Origin::moved`] relative to the surface of the contact, at time `t` \[s\]: a body that a belt carries
+    /// along has not moved. Poses in a hand are relative to it anyway.
+    pub fn moved_on(&self, contact: &Contact, q: Pose, t: f64) -> [f64; 2] {
+        let Some(surface) = &contact.inputs.surface else { return self.moved(q) };
+        let on_hand = matches!(&contact.body, Body::Free(body) if body.frame == Frame::Gripper);
+        if on_hand {
+            return self.moved(q);
+        }
+        let s = surface.moved(t, self.is_prescribed);
+        if self.is_prescribed {
+            return self.moved(Pose::new(q.x - s.x, q.y - s.y, q.theta - s.theta));
+        }
+        let [x, y] = rotate([q.x - s.x, q.y - s.y], -s.theta);
+        self.moved(Pose::new(x, y, q.theta - s.theta))
+    }
+
     /// The place of the point of a free body at a pose \[m\].
     pub fn point(&self, q: Pose) -> [f64; 2] {
         let [x, y] = rotate(self.arm, q.theta);

@@ -352,7 +352,7 @@ impl Signal {
     }
 
     /// Calls `add` with the times in `[start, end)` at which the signal or its slope may jump.
-    pub(super) fn breaks(&self, start: f64, end: f64, add: impl FnMut(f64)) {
+    pub(crate) fn breaks(&self, start: f64, end: f64, add: impl FnMut(f64)) {
         if self.is_constant() {
             return;
         }

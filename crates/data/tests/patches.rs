@@ -186,14 +186,21 @@ fn shards_extensions_and_formats_have_the_patches() {
 }
 
 /// Where patches have normal forces of their own, margins are those of patches with the shares of the sample,
-/// and actions have these forces and surfaces.
+/// and actions have these forces and surfaces. Patches with surfaces of their own have no margin.
 #[test]
 fn margins_and_actions_follow_the_forces_of_patches() {
     let dir = tempfile::tempdir().unwrap();
     let base = text("\"gripper\"", "elasto-plastic");
-    let scenario = Scenario::parse(&with_inputs(&base), ".".as_ref(), "s.toml").unwrap();
+    let whole = with_inputs(&base);
+    let scenario = Scenario::parse(&whole, ".".as_ref(), "s.toml").unwrap();
     let out = dir.path().join("run");
-    rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Patches, Extra::Margin]), &|_| true).unwrap();
+    let asked = options(&out, &[Extra::Patches, Extra::Margin]);
+    let refused = rollout(&scenario, &Cpu::new(), &asked, &|_| true).unwrap_err().to_string();
+    assert!(refused.contains("with = margin: expected nothing of patches with a `surface` of their own"), "{refused}");
+    assert!(!out.exists());
+    let at_rest: Vec<&str> = whole.lines().filter(|line| !line.starts_with("surface.")).collect();
+    let at_rest = Scenario::parse(&at_rest.join("\n"), ".".as_ref(), "s.toml").unwrap();
+    rollout(&at_rest, &Cpu::new(), &asked, &|_| true).unwrap();
     let [margin, wrench, force, forces] =
         ["margin", "wrench", "normal_force", "patch_normal_force"].map(|name| array(&out, name).1);
     for i in [0, 5, 9, 12] {

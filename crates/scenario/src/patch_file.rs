@@ -13,6 +13,8 @@ use super::several::{PlacedSpec, Several};
 use super::shapes::OneOrTwo;
 use super::spec::PatchSpec;
 use super::{Clipped, Scenario, ScenarioError};
+use bristle::contact::Model;
+use bristle::error::ParameterError;
 use bristle::limit_surface::Rule;
 use bristle::patch::Patch;
 use bristle::random::Draw;
@@ -70,6 +72,18 @@ impl PatchSource {
             let scenario = Scenario::of(document, base)?;
             let contact = &scenario.first().contact;
             let f_n = contact.normal_force_at(0.0);
+            let refused = |field: &str, value: &str, accepted: &str| {
+                let e = ParameterError::new(field, value, accepted);
+                Err(ScenarioError::field(name, text, field, e.to_string()).about(&e))
+            };
+            if let Some(k) = contact.inputs.patches.iter().position(|part| part.surface.is_some()) {
+                let accepted = "none: patches that slide against each other have no limit surface in common";
+                return refused(&format!("patches.{k}.surface"), "given", accepted);
+            }
+            if matches!(contact.model, Model::Layer(_)) && f_n == 0.0 {
+                let accepted = "one that presses at the start, where its limit surface is asked for";
+                return refused("patch.indenter", "a layer without pressure at the start", accepted);
+            }
             let mu = contact.inputs.mu_c.as_ref().map_or(contact.friction.mu_c, |mu| mu.value(0.0));
             let asked = &scenario.spec().contact;
             return Ok(Self {

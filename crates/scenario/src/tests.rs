@@ -250,6 +250,9 @@ fn several_patches_are_where_they_are_put() {
         let wanted = format!("patches.1.{}: expected none in a file", key.split_once(' ').unwrap().0);
         assert!(error.to_string().contains(&wanted), "{error}");
     }
+    let moving = with(&["patches=[{ at = [0.01, 0] }, { at = [-0.01, 0], surface = { vx = 0.1 } }]"]);
+    let error = PatchSource::parse(&moving, ".".as_ref(), "feet.toml").unwrap_err().to_string();
+    assert!(error.contains("patches.1.surface = given: expected none: patches that slide against each"), "{error}");
     let drawn = file.replace("share = 3", "share = { uniform = [1, 2] }");
     let error = PatchSource::parse(&drawn, ".".as_ref(), "feet.toml").unwrap_err().to_string();
     assert!(error.contains("patches.1.share: expected a constant"), "{error}");

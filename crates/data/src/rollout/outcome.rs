@@ -44,10 +44,11 @@ impl Outcome {
 /// failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetMotion {
-    /// Distance \[m\] by which the body's point that was at the centre of pressure has moved; of a prescribed
-    /// motion the integral of its velocity there, in the axes of the patch.
+    /// Distance \[m\] by which the body's point that was at the centre of pressure has moved, relative to the
+    /// surface where that moves; of a prescribed motion the integral of its velocity there, in the axes of the
+    /// patch.
     pub displacement: f64,
-    /// Rotation of the body \[rad\], counter-clockwise.
+    /// Rotation of the body \[rad\], counter-clockwise, relative to the surface where that turns.
     pub rotation: f64,
 }
 
@@ -57,7 +58,8 @@ impl NetMotion {
         let poses = &trajectories.pose[trajectories.of(k)];
         let end = trajectories.status[k].left.map_or(poses.len(), |sample| sample as usize + 1);
         let (Some(&first), Some(&last)) = (poses.first(), poses[..end].last()) else { return Self::default() };
-        let [displacement, rotation] = Origin::new(contact, first).moved(last);
+        let time = trajectories.time[end - 1];
+        let [displacement, rotation] = Origin::new(contact, first).moved_on(contact, last, time);
         Self { displacement, rotation }
     }
 

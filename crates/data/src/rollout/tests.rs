@@ -515,6 +515,45 @@ fn a_prescribed_motion_has_the_displacement_of_its_centre_of_pressure() {
     }
 }
 
+/// A box that a belt or a turntable carries along is stuck, in whatever axes its pose is; one that the belt
+/// leaves behind has slipped by what the belt has moved.
+#[test]
+fn a_surface_that_carries_a_box_along_does_not_make_it_slip() {
+    let belt = "vx = { points = [[0, 0], [0.2, 0.1]] }";
+    let table = "w = 0.5, at = [0.02, 0.01]";
+    let still = "initial = { twist = [0.005, -0.01, 0.5] }";
+    for (kind, mu, surface, more, outcome) in [
+        ("world", 0.8, belt, "", Outcome::Stuck),
+        ("body", 0.8, belt, "", Outcome::Stuck),
+        ("world", 0.8, table, still, Outcome::Stuck),
+        ("body", 0.8, table, still, Outcome::Stuck),
+        ("world", 1e-4, belt, "", Outcome::Slipped),
+    ] {
+        let text = format!(
+            r#"
+            duration = 0.5
+            patch = {{ shape = "disc", cells = 7, size = 0.04 }}
+            friction = {{ law = "elasto-plastic", mu_c = {mu}, mu_s_over_mu_c = 1.0, sigma1 = 0, sigma2 = 0 }}
+            body = {{ kind = "{kind}", mass = 0.2, inertia = 1e-4 }}
+            inputs = {{ normal_force = 1.962, surface = {{ {surface} }} }}
+            {more}
+            "#
+        );
+        let scenario = Scenario::parse(&text, ".".as_ref(), "belt.toml").unwrap();
+        let contact = scenario.contact(0).unwrap();
+        let out = Cpu::new().rollout(std::slice::from_ref(&contact), &scenario.plan(), &|_| true).unwrap();
+        let motion = NetMotion::of(&contact, &out, 0);
+        assert_eq!(motion.outcome(false), outcome, "{kind}, {surface}: {motion:?}");
+        let last = out.pose[out.of(0).end - 1];
+        if outcome == Outcome::Stuck {
+            assert!(last.x.hypot(last.y) > 4e-3, "{kind}, {surface}: it does not move: {last:?}");
+        } else {
+            // 0.01 m while it accelerates, and 0.03 m after it.
+            assert!((motion.displacement - 0.04).abs() < 2e-4, "{motion:?}");
+        }
+    }
+}
+
 /// Whether it is done in one go or stopped and begun again, a run that is extended has the files of all
 /// contacts at once, and simulates those alone that it does not have.
 #[test]
