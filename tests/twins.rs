@@ -190,6 +190,50 @@ fn one_step_with_inputs_of_patches_is_the_same_on_the_gpu_and_wrong_kernels_are_
     }
 }
 
+/// The same on surfaces that move: belts, turntables and hands.
+fn with_moving_surfaces() -> Vec<Contact> {
+    let mut contacts = of_one_pipeline(2.0);
+    for (k, contact) in contacts.iter_mut().enumerate() {
+        let wave = |mean: f64, amplitude: f64| {
+            Signal::sines(mean, vec![Sine { amplitude, omega: 40.0 + 7.0 * k as f64, phase: 0.3 }])
+        };
+        let twist = [wave(0.02, 0.01), Signal::linear(&[(0.0, -0.01), (1.0, 0.3)]).unwrap(), wave(1.5, 4.0)];
+        contact.inputs.surface = Some(MovingSurface { twist, at: [0.03, -0.02] });
+    }
+    contacts
+}
+
+#[test]
+fn steps_on_moving_surfaces_are_the_same_on_the_gpu_and_wrong_kernels_are_caught() {
+    let contacts = with_moving_surfaces();
+    for wanted in ["prescribed", "body", "gripper", "world"] {
+        assert!(contacts.iter().any(|c| kind(c) == wanted), "{wanted} is in the batch");
+    }
+    let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
+    one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
+    let plan = plan(0.05, STEP, 0.01);
+    let far = rollout(&Cpu::new(), &contacts, &plan);
+    paths_agree(&contacts, &rollout(gpu(), &contacts, &plan), &far).unwrap_or_else(|e| panic!("{e}"));
+    fn replaced(text: String, right: &str, wrong: &str) -> String {
+        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
+        text.replace(right, wrong)
+    }
+    let mutants: [fn(String) -> String; 4] = [
+        |text| replaced(text, "transform_twist(t, u - p.below) - p.after", "transform_twist(t, u) - p.after"),
+        |text| replaced(text, "slip + p.after) + p.below", "slip) + p.below"),
+        |text| replaced(text, "return Rates(at(slip, q.xy), s.z, slip);", "return Rates(slip, s.z, slip);"),
+        |text| replaced(text, "v[terms[i].slot - SLOT_SURFACE] +=", "v[terms[i].slot - SLOT_SURFACE] -="),
+    ];
+    for (k, edit) in mutants.into_iter().enumerate() {
+        let engine = edited(edit);
+        let found = rollout(&engine, &contacts, &one_step());
+        one_step_agrees(&contacts, &found, &wanted).expect_err(&format!("wrong kernel {k}"));
+    }
+    // How far the hand has turned shows in the loads of the steps to come.
+    let still = edited(|text| replaced(text, "vec3f(angle, 0.0, 0.0)", "vec3f(0.0)"));
+    paths_agree(&contacts, &rollout(&still, &contacts, &plan), &far).expect_err("a hand that does not turn");
+}
+
 #[test]
 fn one_step_of_several_patches_is_the_same_on_the_gpu() {
     let contacts = with_several_patches();
