@@ -9,14 +9,31 @@ use crate::fit::{Estimate, Fit, FitError, Minimum, Posterior, is_own};
 use crate::identify::{Direction, sentence, speeds};
 use crate::interval::Spread;
 use crate::model::Problem;
+use crate::noise::median;
 use crate::posterior::samples;
-use crate::residuals::{channels, misfit};
+use crate::residuals::{Channel, channels, misfit};
 use crate::search::{Known, Null, Searching, Stopped};
-use crate::trust_region::{Found, Start};
+use crate::trust_region::{Found, Loss, Start};
 use crate::unknown::{Quantity, Unknown};
 
 /// Recordings whose usual speeds differ by at most this factor have one sliding friction.
 const SAME_SPEED: f64 = 1.2;
+
+/// What is said of a channel with a few samples that are far off.
+fn outliers(channel: &Channel) -> Option<String> {
+    const FAR: f64 = 10.0;
+    let errors = channel.errors(0..channel.fitted);
+    // The usual deviation, which a few samples do not change.
+    let usual = median(errors.iter().map(|e| e.abs()).collect()) / 0.6745;
+    let far = errors.iter().filter(|e| e.abs() > FAR * usual).count();
+    (far > 0 && 50 * far < errors.len() && channel.residual > 2.0 * usual).then(|| {
+        format!(
+            "{}: {far} of {} samples are more than {FAR} usual deviations off; `loss = \"huber\"` bears such ones",
+            channel.name,
+            errors.len()
+        )
+    })
+}
 
 impl Searching<'_> {
     #[allow(clippy::too_many_arguments, reason = "all that a result is made of")]
@@ -25,7 +42,7 @@ impl Searching<'_> {
         best: Found,
         directions: Vec<Null>,
         before: Vec<String>,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
         begun: Instant,
         needed: &[(&str, f64)],
         changes: &[String],
@@ -85,6 +102,9 @@ impl Searching<'_> {
             None => law.friction.law.name().to_owned(),
         };
         let channels = channels(problem, &best.point)?;
+        if self.loss == Loss::Squares {
+            notes.extend(channels.iter().filter_map(outliers));
+        }
         let numbers = problem.numbers(&best.point, 0);
         let set = numbers.iter().map(|(path, value)| format!("{path}={value:?}"));
         let changes: Vec<String> = changes.iter().cloned().chain(set).collect();

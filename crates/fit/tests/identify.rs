@@ -225,6 +225,26 @@ fn a_motion_before_the_recording_wants_recorded_inputs() {
     );
 }
 
+/// A few samples that are far off are said, with what bears them.
+#[test]
+fn outliers_are_said_and_huber_bears_them() {
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n";
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 5e3)];
+    let mut noise: Vec<f64> = noise(&Draw::new(7, 0), 1500, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    noise.iter_mut().step_by(150).for_each(|n| *n += 40.0);
+    let [squares, huber] = ["", "loss = \"huber\""].map(|loss| {
+        let file = file("elasto-plastic", table, loss);
+        let fit = fitted(&file, &with_force(&file, strokes(&Draw::new(3, 0), 1500, STEP), &truth, 0.05, &noise));
+        println!("{}", bristle_fit::report::text(&fit));
+        fit
+    });
+    let told = |fit: &Fit| fit.notes.iter().any(|n| n.contains("10 of 1500 samples are more than 10 usual deviations"));
+    assert!(told(&squares) && !told(&huber), "{:?} {:?}", squares.notes, huber.notes);
+    let mu = of(&huber, "friction.mu_c");
+    assert!((mu.value - 0.4).abs() < 0.004 && mu.identifiable, "{mu:?}");
+    assert!((of(&squares, "friction.mu_c").value - 0.4).abs() > (mu.value - 0.4).abs());
+}
+
 /// With all that makes a force unknown, two directions are null: none of their unknowns moves nothing.
 #[test]
 fn two_directions_at_once_have_names() {
