@@ -25,9 +25,10 @@ const KINDS: [(&str, [f64; 2]); 5] = [
     ("share", [SHARE; 2]),
     ("bristle", [2e-5, 2e-3]),
 ];
-/// In fixed steps, of twist, wrench and bristle of a body on one bristle without damping: it oscillates as long
-/// as it sticks, and rounding of the phase adds up.
-const UNDAMPED: f64 = 2e-4;
+/// Of twist, wrench and bristle of a body without damping, under Dahl's law, on one bristle in fixed steps, and
+/// by tolerance: it swings as long as it sticks, and rounding of the phase adds up. By tolerance the steps
+/// themselves are off by 4e-2 N there.
+const UNDAMPED: [f64; 2] = [2e-4, 1e-2];
 /// Of the shares that slip or are near their limit: one cell on the edge of either is a larger difference
 /// than any of rounding.
 const SHARE: f64 = 0.02;
@@ -86,10 +87,11 @@ pub fn test(folder: &Path) -> Result<(), String> {
         let native = native(text).map_err(|e| format!("{name}: {e}"))?;
         for (native, what) in native.iter().zip(["samples", "first", "bristles"]) {
             let there = numbers(&there[what]);
-            let is_undamped = *file == "reduced.toml" && changes.contains(&"friction.law=dahl");
+            let is_undamped = changes.contains(&"friction.law=dahl") && !file.starts_with("twist");
+            let swings = is_undamped && (*file == "reduced.toml" || steps == 1);
             for (k, (kind, limits)) in KINDS.into_iter().enumerate() {
-                let oscillates = is_undamped && matches!(kind, "twist" | "wrench" | "bristle");
-                let most = if oscillates { limits[steps].max(UNDAMPED) } else { limits[steps] };
+                let swings = swings && matches!(kind, "twist" | "wrench" | "bristle");
+                let most = if swings { limits[steps].max(UNDAMPED[steps]) } else { limits[steps] };
                 let of_kind = |all: &[f64]| {
                     let is_it = |(j, v): (usize, &f64)| (kind_of(what, j) == kind).then_some(*v);
                     all.iter().enumerate().filter_map(is_it).collect::<Vec<_>>()
@@ -102,7 +104,7 @@ pub fn test(folder: &Path) -> Result<(), String> {
                 if worst > most {
                     wrong.push(format!("{name}: {what}: {kind} differs by {worst:e}: expected at most {most:e}"));
                 }
-                if !oscillates {
+                if !swings {
                     let largest = &mut largest[steps][k];
                     *largest = largest.max(worst);
                 }

@@ -26,7 +26,7 @@ for (let i = 0; i < input; i++) {
   const start = performance.now();
   frame.src = `/files/index.html?${i}`;
   document.body.append(frame);
-  const has = () => frame.contentDocument?.documentElement.dataset.ready === 'yes';
+  const has = () => frame.contentDocument?.documentElement?.dataset.ready === 'yes';
   while (!has()) await new Promise((next) => setTimeout(next, 1));
   for (let k = 0; k < 2; k++) await new Promise((drawn) => frame.contentWindow.requestAnimationFrame(drawn));
   all.push(performance.now() - start);
