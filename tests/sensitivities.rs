@@ -687,6 +687,16 @@ fn what_has_no_derivative_is_refused_by_name() {
     two.inputs.patches = vec![own.clone(), own];
     let said = refused(two, Sensitivity::over("friction.mu_c"));
     assert!(said.contains("no normal forces and surface motions of their own"), "{said}");
+    let mut moved = free.clone();
+    moved.inputs.surface = Some(bristle::MovingSurface::new([0.1, 0.0, 0.0]));
+    let said = refused(moved, Sensitivity::over("friction.mu_c"));
+    assert!(said.contains("inputs.surface = given: expected none: there are no derivatives"), "{said}");
+    let mut skin = free.clone();
+    skin.patch = Arc::new(Patch::shape(*free.patch.grid(), bristle::patch::Shape::Square).unwrap());
+    skin.model = Model::Layer(bristle::contact::Layer::of(&skin.patch, 1.0).unwrap());
+    skin.initial.bristles = Bristles::Unloaded;
+    let said = refused(skin, Sensitivity::over("friction.mu_c"));
+    assert!(said.contains("an elastic layer"), "{said}");
     let said = Cpu::single().sensitivities(&[free], &plan(), &[]).unwrap_err().to_string();
     assert!(said.contains("double precision"), "{said}");
 }

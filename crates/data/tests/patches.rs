@@ -177,7 +177,7 @@ fn shards_extensions_and_formats_have_the_patches() {
         let info: serde_json::Value = serde_json::from_str(&info).unwrap();
         let shape = |name: &str| info["features"][name]["shape"].clone();
         assert_eq!(shape("observation.patch_wrench"), serde_json::json!([3, 3]));
-        assert_eq!(shape("observation.patch_slip"), serde_json::json!([3]));
+        assert_eq!(shape("label.patch_slip"), serde_json::json!([3]));
         assert_eq!(shape("observation.shear"), serde_json::json!([1, 116, 2]));
         let zarr = out("learn").join("dataset.zarr/patch_wrench/zarr.json");
         let zarr: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(zarr).unwrap()).unwrap();

@@ -225,6 +225,35 @@ fn a_motion_before_the_recording_wants_recorded_inputs() {
     );
 }
 
+/// What a fit cannot go through is refused by the name of its key.
+#[test]
+fn layers_and_inputs_of_patches_are_refused() {
+    for (text, wanted) in [
+        (
+            "[patch]\ncells = 3\nlayer = { shear_stiffness = 1e7, stiffness = 1e8 }\n\
+             indenter = { shape = \"sphere\", radius = 0.02, depth = 1e-4 }\n",
+            "patch.layer = given: expected none: the pressure on an elastic layer",
+        ),
+        (
+            "[patch]\ncells = 3\nshape = \"square\"\n[[patches]]\nat = [0.01, 0]\nsurface = { vx = 0.1 }\n\
+             [[patches]]\nat = [-0.01, 0]\n",
+            "patches = `normal_force` or `surface`: expected none: patches with normal forces or surfaces of their own",
+        ),
+    ] {
+        let text = format!(
+            "{text}[friction]\nmu_c = 0.5\n[body]\nkind = \"prescribed\"\n[fit]\n[fit.unknowns]\n\
+             \"friction.mu_c\" = {{}}\n"
+        );
+        let file = bristle_fit::FitFile::parse(&text, ".".as_ref(), "fit.toml").unwrap_or_else(|e| panic!("{e}"));
+        let mut recording = strokes(&Draw::new(3, 0), 500, STEP);
+        if text.contains("indenter") {
+            recording.inputs.remove(0);
+        }
+        let error = bristle_fit::fit::fit(&file, &[recording], &[], &|_| true).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
 /// A few samples that are far off are said, with what bears them.
 #[test]
 fn outliers_are_said_and_huber_bears_them() {

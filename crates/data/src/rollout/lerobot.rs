@@ -283,8 +283,8 @@ impl Writer<'_> {
                 "cell_nearness" => ("observation.cell_nearness", "-"),
                 "patch_wrench" => ("observation.patch_wrench", "N, N, N m"),
                 "patch_normal_force" => ("observation.patch_normal_force", "N"),
-                "patch_slip" => ("observation.patch_slip", "-"),
-                "patch_near_limit" => ("observation.patch_near_limit", "-"),
+                "patch_slip" => ("label.patch_slip", "-"),
+                "patch_near_limit" => ("label.patch_near_limit", "-"),
                 other => unreachable!("no feature for the array {other}"),
             };
             // What the axes are of one sample.
