@@ -47,6 +47,21 @@ fn a_square_has_the_moment_of_the_books_in_every_language() {
     }
 }
 
+/// One number cannot say what friction by direction is: both are told.
+#[test]
+fn friction_by_direction_is_said() {
+    let dir = folder();
+    fs::write(dir.path().join("belt.toml"), include_str!("../../../examples/ribbed_belt.toml")).unwrap();
+    let set = ["torsion", "belt.toml", "--set", "friction.mu_c=0.6"];
+    let report = json(dir.path(), &set);
+    close(&report["axes"]["along"], 0.6, 1e-12);
+    close(&report["axes"]["across"], 0.12, 1e-12);
+    close(&report["axes"]["angle"], 0.5236, 1e-12);
+    let (_, text, _) = bristle(dir.path(), &set);
+    assert!(text.contains("mu is 0.6 along the axis at 0.5236 rad, and 0.12 across it"), "{text}");
+    assert!(json(dir.path(), &["torsion", "square.toml"])["axes"].is_null());
+}
+
 #[test]
 fn a_disc_has_two_thirds_of_its_radius_and_the_errors_that_are_known() {
     let dir = folder();

@@ -66,6 +66,9 @@ fn report(source: &Source, k: usize) -> Result<Value, Failure> {
         "bullet": { "lateral_friction": mu, "spinning_friction": mu * radius },
         "error": { "ellipsoid": error(ellipsoid), "cylinder": error(cylinder) },
     });
+    if let Some(axes) = patch.friction_axes() {
+        report["axes"] = json!({ "along": mu, "across": mu * axes.across(), "angle": axes.angle() });
+    }
     if !source.sweeps.is_empty() {
         report["sweep"] = Value::Object(super::swept(&source.sweeps, k));
     }
@@ -87,6 +90,13 @@ fn text(report: &Value) -> String {
         word("f_n_from"),
         word("rule"),
     );
+    if let Some(axes) = report["axes"].as_object() {
+        let [along, across, angle] = ["along", "across", "angle"].map(|key| digits(number(&axes[key])));
+        text += &format!(
+            "friction by direction: mu is {along} along the axis at {angle} rad, and {across} across it; what is \
+             written below is the number along it\n"
+        );
+    }
     let mu = digits(number(&report["mu"]));
     let spin = digits(number(&report["bullet"]["spinning_friction"]));
     let patch_radius = digits(number(&report["sdf"]["patch_radius"]));
