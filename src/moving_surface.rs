@@ -59,9 +59,9 @@ impl MovingSurface {
         [feed(vx, 1.0, 0), feed(w, *y, 0), feed(vy, 1.0, 1), feed(w, -*x, 1), feed(w, 1.0, 2)]
     }
 
-    /// Where a frame of the surface is at time `end` \[s\] that was at the origin at time 0: `p' = v + w x p`,
-    /// `theta' = w`, with `v` its velocity at the origin. If its twist is in axes that turn with it (`turns`), as
-    /// under a prescribed twist, the integral of the twist.
+    /// Where a frame of the surface is at time `end` \[s\] that was at the origin at time 0: `p' = v + w x
+    /// p`, `theta' = w`, with `v` its velocity at the origin. If its twist is in axes that turn with it
+    /// (`turns`), as under a prescribed twist, the integral of the twist.
     pub fn moved(&self, end: f64, turns: bool) -> Pose {
         let mut times = vec![0.0, end];
         self.twist.iter().for_each(|signal| signal.breaks(0.0, end, |t| times.push(t)));

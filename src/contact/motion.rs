@@ -48,8 +48,8 @@ impl Origin {
         [moved[0].hypot(moved[1]), turn]
     }
 
-    /// [`Origin::moved`] relative to the surface of the contact, at time `t` \[s\]: a body that a belt carries
-    /// along has not moved. Poses in a hand are relative to it anyway.
+    /// [`Origin::moved`] relative to the surface of the contact, at time `t` \[s\]: a body that a belt
+    /// carries along has not moved. Poses in a hand are relative to it anyway.
     pub fn moved_on(&self, contact: &Contact, q: Pose, t: f64) -> [f64; 2] {
         let Some(surface) = &contact.inputs.surface else { return self.moved(q) };
         let on_hand = matches!(&contact.body, Body::Free(body) if body.frame == Frame::Gripper);

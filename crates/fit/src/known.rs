@@ -9,8 +9,8 @@ use crate::search::{Known, Null, Searching, Stopped, is_ratio};
 use crate::trust_region::{Found, Start};
 use crate::unknown::{Part, Quantity};
 
-/// A gain or a delay that numbers of the contact can nearly replace is needed if the residual without it is so
-/// many times as large.
+/// A gain or a delay that numbers of the contact can nearly replace is needed if the residual without it is
+/// so many times as large.
 const NEEDED: f64 = 1.5;
 
 impl Searching<'_> {

@@ -160,8 +160,8 @@ fn an_experiment_that_cannot_be_is_refused() {
     assert!(next(&file, &fit, &[dir.path().join("none.toml")], &|_| true).is_err());
 }
 
-/// An interval that no experiment can shrink, that of the offset of the recording, does not decide which one is
-/// the best.
+/// An interval that no experiment can shrink, that of the offset of the recording, does not decide which one
+/// is the best.
 #[test]
 fn the_best_experiment_is_the_one_that_shrinks_most() {
     let unknowns = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma2\" = {}\n";

@@ -21,8 +21,8 @@ impl Law for LuGre {
     #[inline(always)]
     fn slip<R: Real>(_k: &Consts<R>, t: &Trial<R>) -> Slip<R> {
         let r = (t.g + t.travel).recip();
-        // Near rest by what is lost, which is nothing at rest: `g r` may be one unit of rounding below 1, and a
-        // bristle that is held would lose that in every step.
+        // Near rest by what is lost, which is nothing at rest: `g r` may be one unit of rounding below 1, and
+        // a bristle that is held would lose that in every step.
         let d = R::select(t.travel.lt(t.g), (-t.travel).fma(r, R::splat(1.0)), t.g * r);
         Slip { d, stiff: r, xb: R::splat(0.0), xs: R::splat(0.0) }
     }

@@ -38,8 +38,8 @@ pub(super) struct FitArguments {
     /// Replace existing results.
     #[arg(long, requires = "out")]
     force: bool,
-    /// Fit these laws in place of the scenario's, and say which one predicts the rest of the recordings best. Of
-    /// a point contact they are its laws.
+    /// Fit these laws in place of the scenario's, and say which one predicts the rest of the recordings best.
+    /// Of a point contact they are its laws.
     #[arg(long, value_delimiter = ',', value_name = "LAW")]
     compare: Vec<String>,
     /// Experiments (files with the keys of a scenario that differ, such as `duration` and `[inputs]`): say

@@ -45,8 +45,8 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NetMotion {
     /// Distance \[m\] by which the body's point that was at the centre of pressure has moved, relative to the
-    /// surface where that moves; of a prescribed motion the integral of its velocity there, in the axes of the
-    /// patch.
+    /// surface where that moves; of a prescribed motion the integral of its velocity there, in the axes of
+    /// the patch.
     pub displacement: f64,
     /// Rotation of the body \[rad\], counter-clockwise, relative to the surface where that turns.
     pub rotation: f64,

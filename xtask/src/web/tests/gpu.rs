@@ -25,9 +25,9 @@ const KINDS: [(&str, [f64; 2]); 5] = [
     ("share", [SHARE; 2]),
     ("bristle", [2e-5, 2e-3]),
 ];
-/// Of twist, wrench and bristle of a body without damping, under Dahl's law, on one bristle in fixed steps, and
-/// by tolerance: it swings as long as it sticks, and rounding of the phase adds up. By tolerance the steps
-/// themselves are off by 4e-2 N there.
+/// Of twist, wrench and bristle of a body without damping, under Dahl's law, on one bristle in fixed steps,
+/// and by tolerance: it swings as long as it sticks, and rounding of the phase adds up. By tolerance the
+/// steps themselves are off by 4e-2 N there.
 const UNDAMPED: [f64; 2] = [2e-4, 1e-2];
 /// Of the shares that slip or are near their limit: one cell on the edge of either is a larger difference
 /// than any of rounding.

@@ -52,8 +52,8 @@ for (const force of [0, 20]) {
 await post(all.map(String));
 ";
 
-/// Prints the number of boxes in real time, where they slide now and then, and where they stick, and the times
-/// to the first picture.
+/// Prints the number of boxes in real time, where they slide now and then, and where they stick, and the
+/// times to the first picture.
 pub fn bench(folder: &Path) -> Result<(), String> {
     let path = root().join("examples/in_hand.toml");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
