@@ -699,6 +699,8 @@ fn what_has_no_derivative_is_refused_by_name() {
     skin.patch = Arc::new(Patch::following(grid, Arc::new(pressed)).unwrap());
     skin.model = Model::Layer(bristle::contact::Layer::of(&skin.patch, 1.0).unwrap());
     skin.initial.bristles = Bristles::Unloaded;
+    skin.friction.sigma2 = 0.0;
+    skin.inputs.normal_force = skin.patch.sequence().unwrap().normal_force(grid.dx * grid.dy);
     let said = refused(skin, Sensitivity::over("friction.mu_c"));
     assert!(said.contains("an elastic layer"), "{said}");
     let said = Cpu::single().sensitivities(&[free], &plan(), &[]).unwrap_err().to_string();
