@@ -134,8 +134,10 @@ fn what_worlds_cannot_do_is_refused_with_what_they_can() {
     }
     refused(&["stability", "my.toml"], "duration = given: expected a stability file");
     refused(&["stability", "my.toml"], "of rigid bodies, is simulated by `bristle rollout`");
-    fs::write(dir.path().join("forces.csv"), "t,f\n0,1\n1,2\n").unwrap();
-    let fit = ["fit", "forces.csv", "--scenario", "my.toml", "--out", "found"];
+    let other = tempfile::tempdir().unwrap();
+    let forces = other.path().join("forces.csv");
+    fs::write(&forces, "t,f\n0,1\n1,2\n").unwrap();
+    let fit = ["fit", forces.to_str().unwrap(), "--scenario", "my.toml", "--out", "found"];
     refused(&fit, "my.toml:9:1: bodies = given: expected a scenario of patches");
     refused(&fit, "motions of rigid bodies are not fitted");
     let left: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();

@@ -285,8 +285,8 @@ fn outliers_are_said_and_huber_bears_them() {
 /// With all that makes a force unknown, two directions are null: none of their unknowns moves nothing.
 #[test]
 fn two_directions_at_once_have_names() {
-    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 8e3)];
-    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"patch.size\" = {}\n\"inputs.normal_force\" = {}\n";
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 8e3), ("friction.sigma2", 3.0)];
+    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma2\" = {}\n\"patch.size\" = {}\n\"inputs.normal_force\" = {}\n";
     let fit = joint_under(table, &truth, false);
     assert!(fit.directions.len() >= 2, "{:?}", fit.directions);
     for direction in &fit.directions {

@@ -294,7 +294,8 @@ fn patches_have_inputs_of_their_own() {
     let moved = parse(&without.unwrap()).unwrap();
     assert_eq!(moved.contact(3).unwrap().inputs.patches[1].surface.as_ref().unwrap().at, [0.2, 0.0]);
     // As `bristle margin` has it.
-    let source = PatchSource::parse(scenario.text(), ".".as_ref(), "s.toml").unwrap();
+    let at_rest = change(scenario.text(), "~patches.1.surface").unwrap();
+    let source = PatchSource::parse(&at_rest, ".".as_ref(), "s.toml").unwrap();
     let first = scenario.contact(0).unwrap();
     assert!(
         (source.f_n.unwrap() - first.normal_force_at(0.0)).abs() < 1e-12 && source.patch.cop() == first.patch.cop()

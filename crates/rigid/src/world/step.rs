@@ -165,7 +165,10 @@ impl World {
                 if t.norm_squared() < LEAST_TANGENT {
                     t = along(Vector3::y());
                 }
-                let t = t.normalize();
+                // Forces on the second body of the pair are those of the polygon, which with an odd number of
+                // directions is not that of the forces on the first.
+                let turned = swapped && self.directions % 2 == 1;
+                let t = if turned { -t.normalize() } else { t.normalize() };
                 let axes = [normal, t, normal.cross(&t)];
                 let lever = |k: usize| touch.points[k].coords - self.states[bodies[k]].pose.translation.vector;
                 let turns = [0, 1].map(|k| axes.map(|axis| lever(k).cross(&axis)));
