@@ -286,8 +286,9 @@ fn outliers_are_said_and_huber_bears_them() {
 #[test]
 fn two_directions_at_once_have_names() {
     let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 8e3), ("friction.sigma2", 3.0)];
-    let table = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}\n\"friction.sigma2\" = {}\n\"patch.size\" = {}\n\"inputs.normal_force\" = {}\n";
-    let fit = joint_under(table, &truth, false);
+    let paths = ["friction.mu_c", "friction.sigma0", "friction.sigma2", "patch.size", "inputs.normal_force"];
+    let table: String = paths.iter().map(|path| format!("\"{path}\" = {{}}\n")).collect();
+    let fit = joint_under(&table, &truth, false);
     assert!(fit.directions.len() >= 2, "{:?}", fit.directions);
     for direction in &fit.directions {
         assert!(!direction.sentence.contains("moves nothing"), "{}", direction.sentence);

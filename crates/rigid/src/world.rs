@@ -63,7 +63,8 @@ pub struct Pair {
 /// where x is within 26 degrees of the normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axes {
-    /// The world's: which body of a pair comes first makes no difference, if the number of directions is even.
+    /// The world's: which body of a pair comes first makes no difference, if the number of directions is
+    /// even.
     #[default]
     World,
     /// Those of the first body of the pair: the polygon turns with it.
