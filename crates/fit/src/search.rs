@@ -160,13 +160,13 @@ impl Searching<'_> {
             problem.step = (step / 4.0).max(1e-7);
             let short = predicted(problem)?;
             let (Some(long), Some(short)) = (long, short) else { return Ok(shortened > 0) };
-            let is_near = |(r, (long, short)): (usize, (&Vec<Vec<f64>>, &Vec<Vec<f64>>))| {
+            let is_near = |r: usize| {
                 let near = |(c, (a, b)): (usize, (&Vec<f64>, &Vec<f64>))| {
                     rms(a.iter().zip(b).map(|(a, b)| a - b)) <= allowed(r, c, b)
                 };
-                long.iter().zip(short).enumerate().all(near)
+                long[r].iter().zip(&short[r]).enumerate().all(near)
             };
-            if shortened == most || long.iter().zip(&short).enumerate().all(is_near) {
+            if shortened == most || (0..long.len()).all(is_near) {
                 problem.step = step;
                 return Ok(shortened > 0);
             }
