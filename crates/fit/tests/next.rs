@@ -170,7 +170,7 @@ fn the_best_experiment_is_the_one_that_shrinks_most() {
     let back = |t: f64| if ((t / 2.0) as usize).is_multiple_of(2) { SPEED } else { -SPEED };
     let fit = fitted(&file, &recorded(&file, 1, back, &truth));
     let turns = |speed: f64| {
-        let of = |k: usize| format!("[{}, {}]", 2 * k, if k % 2 == 0 { speed } else { -speed });
+        let of = |k: usize| format!("[{}, {}]", 2 * k, if k.is_multiple_of(2) { speed } else { -speed });
         let turns: Vec<String> = (0..10).map(of).collect();
         let twist = format!("{{ vx = {{ points = [{}], interpolate = \"constant\" }} }}", turns.join(", "));
         format!("duration = 20\n[inputs]\nnormal_force = 5\ntwist = {twist}\n")
