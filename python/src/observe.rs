@@ -177,15 +177,20 @@ impl Contacts {
         Ok(())
     }
 
-    /// Refuses images of contacts that have none of one size.
+    /// Refuses images of contacts that have none of one size, and margins of patches without one in common.
     fn check_image(&self, ids: &[usize], name: &str, beside: Beside) -> Result<(), Failure> {
         let (cells, patches) = (self.cells(), self.patches());
-        for &k in ids.iter().filter(|_| beside.is_image() || beside.is_of_patches()) {
+        let is_margin = matches!(beside, Beside::Margin);
+        for &k in ids.iter().filter(|_| beside.is_image() || beside.is_of_patches() || is_margin) {
             let contact = &self.contacts()[k];
             let grid = contact.patch.grid();
             let refused = |found: String, accepted: &str| {
                 Err(Failure::Parameter(ParameterError::new("names", format!("{name}: {found}"), accepted), Some(k)))
             };
+            if is_margin && contact.inputs.patches.iter().any(|part| part.surface.is_some()) {
+                let accepted = "contacts whose patches do not slide against each other, with a limit surface in common";
+                return refused("patches with surfaces of their own".to_owned(), accepted);
+            }
             let parts = contact.patch.parts().len();
             if beside.is_of_patches() && (parts == 0 || parts != patches) {
                 return refused(format!("{parts} patches"), "contacts with several patches, and as many each");

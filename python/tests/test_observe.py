@@ -100,12 +100,16 @@ def test_patches_have_the_forces_and_surfaces_that_are_set(tmp_path):
     )
     text = patches + TEXT.format(precision="").replace("normal_force = { points = [[0, 4], [0.25, 0.4]] }", "")
     scenario = bristle.Scenario.from_toml(text)
-    names = ["patch_wrench", "patch_normal_force", "patch_slip", "margin", "normal_force"]
-    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches", "margin"])
+    names = ["patch_wrench", "patch_normal_force", "patch_slip", "normal_force"]
+    with pytest.raises(bristle.ParameterError, match="surface"):
+        bristle.rollout(scenario, tmp_path / "margin", formats=["npz"], device="cpu", extras=["margin"])
+    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches"])
     run = np.load(tmp_path / "run/trajectories.npz")
     batch = bristle.Batch(scenario, 3, 1 / 128, "cpu")
     for _ in range(32):
         batch.step()
+    with pytest.raises(bristle.ParameterError, match="patches with surfaces of their own"):
+        batch.read("margin")
     seen = batch.read(names, dtype=np.float64)
     for name in names:
         np.testing.assert_allclose(seen[name], run[name][:3, -1], rtol=1e-6, atol=1e-6, err_msg=name)
