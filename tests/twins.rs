@@ -34,6 +34,12 @@ fn edited(edit: fn(String) -> String) -> Gpu {
     Gpu::with_edit(Choice::Any, edit).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// A shader in which `wrong` stands for `right`, which it has.
+fn replaced(text: String, right: &str, wrong: &str) -> String {
+    assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
+    text.replace(right, wrong)
+}
+
 /// Contacts of every kind, law, map and gamma in random states.
 fn states() -> Vec<Contact> {
     (0..96).map(|k| random_contact(5, k)).collect()
@@ -83,8 +89,7 @@ fn one_step_with_friction_maps_is_the_same_on_the_gpu_and_forgotten_factors_are_
     one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
     let forgetful = edited(|text| {
         let right = "return own_factors(first_cell(i), now_at - select(1u, 0u, inside)) * g;";
-        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
-        text.replace(right, "return g;")
+        replaced(text, right, "return g;")
     });
     one_step_agrees(&contacts, &rollout(&forgetful, &contacts, &one_step()), &wanted).expect_err("a wrong kernel");
 }
@@ -106,10 +111,6 @@ fn one_step_with_axes_of_friction_is_the_same_on_the_gpu_and_wrong_places_are_ca
     let contacts = with_axes_of_friction();
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
-    fn replaced(text: String, right: &str, wrong: &str) -> String {
-        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
-        text.replace(right, wrong)
-    }
     let mutants: [fn(String) -> String; 2] = [
         |text| replaced(text, "c.axes_yy * at.x - c.axes_xy * at.y", "c.axes_xx * at.x - c.axes_xy * at.y"),
         |text| replaced(text, "return Sums(apply(s.resist), rows", "return Sums(s.resist, rows"),
@@ -170,10 +171,6 @@ fn one_step_with_inputs_of_patches_is_the_same_on_the_gpu_and_wrong_kernels_are_
     let contacts = with_inputs_of_patches();
     let wanted = rollout(&Cpu::reference(), &contacts, &one_step());
     one_step_agrees(&contacts, &rollout(gpu(), &contacts, &one_step()), &wanted).unwrap_or_else(|e| panic!("{e}"));
-    fn replaced(text: String, right: &str, wrong: &str) -> String {
-        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
-        text.replace(right, wrong)
-    }
     let mutants: [fn(String) -> String; 5] = [
         |text| replaced(text, "u - part_surface[part_of(cell)]", "u"),
         |text| replaced(text, "part_share[i] = v.x;", "part_share[i] = 1.0;"),
@@ -214,10 +211,6 @@ fn steps_on_moving_surfaces_are_the_same_on_the_gpu_and_wrong_kernels_are_caught
     let plan = plan(0.05, STEP, 0.01);
     let far = rollout(&Cpu::new(), &contacts, &plan);
     paths_agree(&contacts, &rollout(gpu(), &contacts, &plan), &far).unwrap_or_else(|e| panic!("{e}"));
-    fn replaced(text: String, right: &str, wrong: &str) -> String {
-        assert!(text.contains(right), "the shader has no {right:?}: renew the mutant");
-        text.replace(right, wrong)
-    }
     let mutants: [fn(String) -> String; 4] = [
         |text| replaced(text, "transform_twist(t, u - p.below) - p.after", "transform_twist(t, u) - p.after"),
         |text| replaced(text, "return Parts(at(s, q.xy), vec3f(0.0));", "return Parts(s, vec3f(0.0));"),
