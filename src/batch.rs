@@ -30,8 +30,8 @@ use crate::number::prefetch::prefetch;
 use crate::plan::{EngineInfo, Status, Stepping};
 use crate::planar::{Pose, Twist, Wrench};
 use crate::range::{DURATION, SPEED, TURN};
-use crate::schedule::{MapKey, Signal, Span, slot};
-use crate::shear::{self, Moment, OfPart};
+use crate::schedule::{MapKey, SAME_TIME, Signal, Span, slot};
+use crate::shear::{self, Moment, OfCell, OfPart, Shear};
 pub use crate::solver::respond::Response;
 use crate::solver::state::State;
 
@@ -569,18 +569,50 @@ impl Batch {
             let error = ParameterError::new("contact.model", "reduced", "`distributed`, to tell patches apart");
             return Err(EngineError::Parameter { contact, error });
         }
-        let (states, time) = (self.bristles(contact)?, self.time(contact));
-        let inputs = self.inputs(contact)?;
-        let Sample { pose, twist, wrench, normal_force, .. } = self.samples()?[contact];
+        let (moment, states) = self.moment(contact)?;
         let of = &self.contacts[contact];
-        if !wrench.to_array().iter().all(|v| v.is_finite()) {
-            return Ok(vec![OfPart::FAILED; of.patch.parts().len()]);
-        }
+        let Some(moment) = moment else { return Ok(vec![OfPart::FAILED; of.patch.parts().len()]) };
         let bristles = of.cells_ever_active().into_iter().zip(states);
-        let moment = Moment { time, pose, twist, f_n: normal_force, inputs };
         let forces: Vec<f64> = moment.inputs.patches.iter().map(|part| part.normal_force).collect();
         let patch = of.patch_under(&forces);
         Ok(shear::of_parts(of, &patch, moment, bristles))
+    }
+
+    /// The normal force and the friction of each cell of the grid of a contact in its present sample, bottom
+    /// row first; of several patches those of one patch after the other.
+    ///
+    /// # Errors
+    /// As [`Batch::bristles`], or a model without bristles in cells.
+    pub fn cells(&mut self, contact: usize) -> Result<Vec<OfCell>, EngineError> {
+        self.check(contact)?;
+        if !self.contacts[contact].model.is_grid() {
+            let error = ParameterError::new("contact.model", "reduced", "`distributed`, which has friction in cells");
+            return Err(EngineError::Parameter { contact, error });
+        }
+        let (moment, states) = self.moment(contact)?;
+        let of = &self.contacts[contact];
+        let Some(moment) = moment else { return Ok(vec![OfCell::FAILED; of.patch.grid().len()]) };
+        let forces: Vec<f64> = moment.inputs.patches.iter().map(|part| part.normal_force).collect();
+        let mut patch = of.patch_under(&forces);
+        // A sample has the map before one that begins with it, as it has the normal force before.
+        if let Some(key) = of.map_at((moment.time - 2.0 * SAME_TIME).max(0.0)) {
+            patch = Cow::Owned(of.patch.at(key));
+        }
+        let cell = |w: &f64| OfCell { normal_force: w * moment.f_n, shear: Shear::default() };
+        let mut cells: Vec<OfCell> = patch.weights().iter().map(cell).collect();
+        let bristles = of.cells_ever_active().into_iter().zip(states);
+        shear::shear(of, &patch, moment, bristles).for_each(|(i, shear)| cells[i].shear = shear);
+        Ok(cells)
+    }
+
+    /// The present sample of a contact as its cells feel it, none if it has failed, and the states of its
+    /// bristles.
+    fn moment(&mut self, contact: usize) -> Result<(Option<Moment>, Vec<[f64; 2]>), EngineError> {
+        let (states, time) = (self.bristles(contact)?, self.time(contact));
+        let inputs = self.inputs(contact)?;
+        let Sample { pose, twist, wrench, normal_force: f_n, .. } = self.samples()?[contact];
+        let is_there = wrench.to_array().iter().all(|v| v.is_finite());
+        Ok((is_there.then_some(Moment { time, pose, twist, f_n, inputs }), states))
     }
 
     /// The inputs that friction in the present sample of a contact depends on, beside its normal force: those

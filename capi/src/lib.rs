@@ -23,8 +23,8 @@ use bristle_scenario::Scenario;
 pub use failure::{BristleStatus, bristle_last_error};
 use failure::{Failure, guard};
 pub use one::{
-    BristleSignal, bristle_batch_bristles, bristle_batch_follow_one, bristle_batch_patches, bristle_batch_reset_to,
-    bristle_batch_set_frame_one,
+    BristleSignal, bristle_batch_bristles, bristle_batch_cells, bristle_batch_follow_one, bristle_batch_patches,
+    bristle_batch_reset_to, bristle_batch_set_frame_one,
 };
 pub use request::{bristle_batch_request, bristle_batch_requested};
 

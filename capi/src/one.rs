@@ -177,3 +177,49 @@ pub unsafe extern "C" fn bristle_batch_patches(
         Ok(())
     })
 }
+
+/// Reads the normal force and the friction of each cell of the grid of a contact, bottom row first; of several
+/// patches those of one patch after the other. The model must be `distributed`.
+///
+/// `normal_force`: `room`, of the cell [N]. `force`: `room` x 2, friction on the body in the axes of the patch
+/// [N]; 0 on cells without pressure. `nearness`: `room`, the length of the bristle over its limit [-], 1 in
+/// steady sliding. What is NULL is not written. `count`: how many cells there are. With fewer in `room` nothing
+/// else is written, and the call fails; with a `room` of 0 it tells `count` alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bristle_batch_cells(
+    batch: *mut BristleBatch,
+    contact: usize,
+    normal_force: *mut f64,
+    force: *mut f64,
+    nearness: *mut f64,
+    room: usize,
+    count: *mut usize,
+) -> BristleStatus {
+    guard(|| {
+        raw::check_out("count", count)?;
+        // SAFETY: pointers are as the header says.
+        let mut batch = unsafe { self::batch(batch) }?;
+        let cells = batch.cells(contact)?;
+        // SAFETY: `count` was checked above.
+        unsafe { count.write(cells.len()) };
+        if room == 0 {
+            return Ok(());
+        }
+        if room < cells.len() {
+            return Err(argument(format!("room = {room}: expected at least {}", cells.len())));
+        }
+        // SAFETY: as above; a row is two numbers without padding.
+        unsafe {
+            if !normal_force.is_null() {
+                raw::fill("normal_force", normal_force, cells.iter().map(|of| of.normal_force))?;
+            }
+            if !force.is_null() {
+                raw::fill("force", force.cast::<[f64; 2]>(), cells.iter().map(|of| of.shear.force))?;
+            }
+            if !nearness.is_null() {
+                raw::fill("nearness", nearness, cells.iter().map(|of| of.shear.nearness))?;
+            }
+        }
+        Ok(())
+    })
+}

@@ -23,6 +23,23 @@ pub struct Shear {
     pub deflection: [f64; 2],
 }
 
+/// What a cell of a grid carries in a sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OfCell {
+    /// Normal force \[N\].
+    pub normal_force: f64,
+    /// Friction; zero on a cell that never carries pressure.
+    pub shear: Shear,
+}
+
+impl OfCell {
+    /// Of a contact that has failed: NaN.
+    pub const FAILED: Self = Self {
+        normal_force: f64::NAN,
+        shear: Shear { force: [f64::NAN; 2], nearness: f64::NAN, slips: false, deflection: [f64::NAN; 2] },
+    };
+}
+
 /// Friction of one of several patches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OfPart {

@@ -446,6 +446,8 @@ fn null_is_refused_wherever_a_pointer_is_needed() {
             bristle_batch_bristles(none, 0, x, 9, &raw mut count),
             bristle_batch_bristles(h, 0, x, 9, null_mut()),
             bristle_batch_bristles(h, 0, null_mut(), 99, &raw mut count),
+            bristle_batch_cells(none, 0, x, x, x, 9, &raw mut count),
+            bristle_batch_cells(h, 0, x, x, x, 9, null_mut()),
             bristle_batch_patches(none, 0, x, x, x, x, 9, &raw mut count),
             bristle_batch_patches(h, 0, x, x, x, x, 9, null_mut()),
             bristle_batch_request(none),
@@ -558,4 +560,36 @@ fn several_patches_are_read_one_by_one() {
     assert!(whole[1][1] > 0.1, "it is held: {whole:?}");
     assert!((force[0] - forces[1] / 3.0).abs() < 1e-12 && (force[1] - 2.0 * force[0]).abs() < 1e-12);
     assert!([slip, near].iter().all(|of| of[..2].iter().all(|share| (0.0..=1.0).contains(share)) && of[2] == 7.0));
+}
+
+/// The friction of cells sums up to the wrench of the contact, and their normal forces to its own.
+#[test]
+fn cells_are_read_one_by_one() {
+    let (made, h) = new(SCENARIO, None, 0, "cpu", 0.0, 0.0);
+    assert_eq!(made, BristleStatus::Ok, "{}", last());
+    let h = Handle(h);
+    let none: *mut f64 = null_mut();
+    let (mut count, mut whole, mut forces) = (0, [[0.0f64; 3]; 3], [0.0f64; 3]);
+    let (mut normal, mut force, mut near) = ([7.0f64; 50], [[7.0f64; 2]; 50], [7.0f64; 50]);
+    let [n, f, c] = [normal.as_mut_ptr(), force.as_mut_ptr().cast(), near.as_mut_ptr()];
+    unsafe {
+        ok(bristle_batch_advance(h.0, 0.1));
+        ok(bristle_batch_cells(h.0, 1, none, none, none, 0, &raw mut count));
+        assert!((9..50).contains(&count), "{count}");
+        let few = count - 1;
+        refused(
+            bristle_batch_cells(h.0, 1, n, f, c, few, &raw mut count),
+            BristleStatus::Argument,
+            &format!("room = {few}: expected at least {count}"),
+        );
+        refused(bristle_batch_cells(h.0, 3, n, f, c, 50, &raw mut count), BristleStatus::Argument, "contact = 3");
+        assert_eq!((normal, force), ([7.0; 50], [[7.0; 2]; 50]), "nothing is written");
+        ok(bristle_batch_cells(h.0, 1, n, f, c, 50, &raw mut count));
+        ok(bristle_batch_wrench(h.0, whole.as_mut_ptr().cast(), 3));
+        ok(bristle_batch_normal_force(h.0, forces.as_mut_ptr(), 3));
+    }
+    let sum = |axis: usize| force[..count].iter().map(|of| of[axis]).sum::<f64>();
+    assert!((sum(0) - whole[1][0]).abs() < 1e-6 && (sum(1) - whole[1][1]).abs() < 1e-6, "{force:?} {whole:?}");
+    assert!(whole[1][1] > 0.1 && (normal[..count].iter().sum::<f64>() - forces[1]).abs() < 1e-9, "{forces:?}");
+    assert!(near[..count].iter().all(|near| (0.0..1.01).contains(near)) && near[count] == 7.0, "{near:?}");
 }
