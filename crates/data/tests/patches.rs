@@ -109,6 +109,7 @@ fn the_wrenches_and_shares_of_all_patches_are_those_of_the_whole() {
             let (one_each, forces) = array(&with, "patch_normal_force");
             assert_eq!((shape, one_each), (vec![2, 13, 3, 3], vec![2, 13, 3]));
             let [slips, nears] = ["patch_slip", "patch_near_limit"].map(|name| array(&with, name).1);
+            follow_from_slip(&with, &slips);
             let [wrench, force, slip, near] =
                 ["wrench", "normal_force", "slip", "near_limit"].map(|name| array(&with, name).1);
             for i in 0..26 {
@@ -141,6 +142,26 @@ fn the_wrenches_and_shares_of_all_patches_are_those_of_the_whole() {
         }
     }
     assert!(partial > 5, "some patches slip while others stick: {partial}");
+}
+
+/// The times to slip of each patch are those of its own samples, by their definition.
+fn follow_from_slip(run: &Path, slips: &[f64]) {
+    let ((shape, to), (one_each, first)) = (array(run, "patch_time_to_slip"), array(run, "patch_first_slip"));
+    assert_eq!((shape, one_each), (vec![2, 13, 3], vec![2, 3]));
+    let (_, times) = array(run, "time");
+    for (contact, patch) in (0..2).flat_map(|contact| (0..3).map(move |patch| (contact, patch))) {
+        let slides: Vec<f64> =
+            (0..13).filter(|i| slips[39 * contact + 3 * i + patch] >= 0.99).map(|i| times[i]).collect();
+        assert_eq!(first[3 * contact + patch], slides.first().copied().unwrap_or(-1.0));
+        for (i, time) in times.iter().enumerate() {
+            let next = slides.iter().find(|next| *next >= time);
+            assert_eq!(
+                to[39 * contact + 3 * i + patch],
+                next.map_or(-1.0, |next| next - time),
+                "{contact} {patch} {i}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -178,6 +199,7 @@ fn shards_extensions_and_formats_have_the_patches() {
         let shape = |name: &str| info["features"][name]["shape"].clone();
         assert_eq!(shape("observation.patch_wrench"), serde_json::json!([3, 3]));
         assert_eq!(shape("label.patch_slip"), serde_json::json!([3]));
+        assert_eq!(shape("label.patch_time_to_slip"), serde_json::json!([3]));
         assert_eq!(shape("observation.shear"), serde_json::json!([1, 116, 2]));
         let zarr = out("learn").join("dataset.zarr/patch_wrench/zarr.json");
         let zarr: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(zarr).unwrap()).unwrap();

@@ -127,8 +127,10 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 3] {
     ]
 }
 
+/// The array of the slip of each of several patches.
+pub(super) const PATCH_SLIP: &str = "patch_slip";
 /// The names of [`of_patches`].
-pub(super) const OF_PATCHES: [&str; 4] = ["patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit"];
+pub(super) const OF_PATCHES: [&str; 4] = ["patch_wrench", "patch_normal_force", PATCH_SLIP, "patch_near_limit"];
 
 /// The arrays of each of so many patches.
 fn of_patches(patches: u64) -> [Column; 4] {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::columns::{COLUMNS, Column, OfBristles};
+use super::columns::{COLUMNS, Column, Each, OfBristles, PATCH_SLIP};
 use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
@@ -75,6 +75,10 @@ pub(super) struct Episodes {
     pub tactile: Vec<f32>,
     /// Time at which a contact first slips as a whole [s], -1 if it does not.
     pub first_slip: Vec<f64>,
+    /// `[patches]`: as `time_to_slip`, of each of several patches; empty if these are not recorded.
+    pub patch_time_to_slip: Vec<f64>,
+    /// As `first_slip`, `[contact][patch]`; empty if patches are not recorded.
+    pub patch_first_slip: Vec<f64>,
 }
 
 /// What the scenario says of one contact.
@@ -111,15 +115,23 @@ impl<'a> Layout<'a> {
         self.columns().find(|column| column.name == name).unwrap_or_else(|| unreachable!("no array {name}"))
     }
 
+    /// The number of patches that are recorded; 0 if none are.
+    pub fn patches(&self) -> usize {
+        let each = self.recorded.iter().find(|column| column.name == PATCH_SLIP).and_then(|column| column.each);
+        if let Some(Each::Patch(patches)) = each { patches as usize } else { 0 }
+    }
+
     /// The episodes of some contacts.
     pub fn episodes(&self, raw: &Raw, contacts: Range<u64>) -> Result<Episodes, RolloutError> {
         let read = |name| raw.numbers(name, contacts.clone());
         let (wrench, normal_force, slip) = (read("wrench")?, read("normal_force")?, read("slip")?);
         let frames = raw.frames(contacts.clone())?;
         let n = self.times.len();
-        let (mut time_to_slip, mut first_slip) = (vec![f64::NAN; slip.len()], Vec::new());
-        for ((to, slip), frames) in time_to_slip.chunks_mut(n).zip(slip.chunks(n)).zip(&frames) {
-            first_slip.push(self.times_to_slip(&slip[..*frames], to));
+        let (time_to_slip, first_slip) = self.times_to_slip(&slip, &frames, 1);
+        let (mut patch_time_to_slip, mut patch_first_slip) = Default::default();
+        if self.patches() > 0 {
+            let slip = raw.numbers_of(&self.column(PATCH_SLIP), contacts.clone())?;
+            (patch_time_to_slip, patch_first_slip) = self.times_to_slip(&slip, &frames, self.patches());
         }
         let of = |i: usize, k| {
             let wrench = wrench[3 * n * i..3 * n * (i + 1)].as_chunks().0;
@@ -133,7 +145,7 @@ impl<'a> Layout<'a> {
         let action = ones.iter().flat_map(|one| one.action.iter().copied()).collect();
         let margin = ones.iter().flat_map(|one| one.margin.iter().copied()).collect();
         let tactile = ones.iter().flat_map(|one| one.tactile.iter().copied()).collect();
-        Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip })
+        Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip, patch_time_to_slip, patch_first_slip })
     }
 
     /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, because a writer
@@ -158,17 +170,26 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Writes for every sample the time until the next in which all slides; returns the time of the first
-    /// such sample.
-    fn times_to_slip(&self, slip: &[f64], to: &mut [f64]) -> f64 {
-        let mut next = None;
-        for i in (0..slip.len()).rev() {
-            if slip[i] >= ALL_SLIDES {
-                next = Some(self.times[i]);
+    /// For every sample the time until the next in which all slides, NaN after a failure, and for every
+    /// contact the time of the first such sample. `slip` has `width` numbers a sample, one for each patch, and
+    /// so have the results; `frames` are the samples of each contact before its failure.
+    fn times_to_slip(&self, slip: &[f64], frames: &[usize], width: usize) -> (Vec<f64>, Vec<f64>) {
+        let (mut to, mut first) = (vec![f64::NAN; slip.len()], Vec::new());
+        let each = width * self.times.len();
+        for (k, frames) in frames.iter().enumerate() {
+            for patch in 0..width {
+                let mut next = None;
+                for i in (0..*frames).rev() {
+                    let at = k * each + i * width + patch;
+                    if slip[at] >= ALL_SLIDES {
+                        next = Some(self.times[i]);
+                    }
+                    to[at] = next.map_or(-1.0, |next| next - self.times[i]);
+                }
+                first.push(next.unwrap_or(-1.0));
             }
-            to[i] = next.map_or(-1.0, |next| next - self.times[i]);
         }
-        next.unwrap_or(-1.0)
+        (to, first)
     }
 
     /// Actions, margins and tactile frames of contact `k` with its samples.
@@ -294,6 +315,10 @@ pub(super) mod about {
     pub const TACTILE: &str = "normal force [N] of every cell, bottom row first";
     pub const FIRST_SLIP: &str =
         "time [s] at which bristles with 99 % of the normal force first slip, -1 if they do not";
+    pub const PATCH_TIME_TO_SLIP: &str = "time [s] until bristles with 99 % of the normal force of each of several \
+                                          patches next slip; 0 while they do, -1 if they do not";
+    pub const PATCH_FIRST_SLIP: &str = "time [s] at which bristles with 99 % of the normal force of each of several \
+                                        patches first slip, -1 if they do not";
     pub const VALIDATION: &str = "whether the episode is for validation, by a hash of its index";
 }
 

@@ -59,6 +59,12 @@ pub(super) fn arrays(layout: &Layout) -> Vec<Array> {
         add("tactile", Item::F32, &axes, about::TACTILE, true);
     }
     add("first_slip", Item::F64, &[], about::FIRST_SLIP, true);
+    let patches = layout.patches() as u64;
+    if patches > 0 {
+        let axes = [("sample", samples), ("patch", patches)];
+        add("patch_time_to_slip", Item::F64, &axes, about::PATCH_TIME_TO_SLIP, true);
+        add("patch_first_slip", Item::F64, &[("patch", patches)], about::PATCH_FIRST_SLIP, true);
+    }
     let outcomes: Vec<String> = Outcome::ALL.iter().enumerate().map(|(i, o)| format!("{i} {}", o.name())).collect();
     add("outcome", Item::U8, &[], &outcomes.join(", "), false);
     add("validation", Item::Bool, &[], about::VALIDATION, false);
@@ -73,6 +79,8 @@ pub(super) fn wide(name: &str, episodes: &Episodes) -> Option<Vec<u8>> {
         "margin" => bytes(&episodes.margin, f64::to_le_bytes),
         "tactile" => bytes(&episodes.tactile, f32::to_le_bytes),
         "first_slip" => bytes(&episodes.first_slip, f64::to_le_bytes),
+        "patch_time_to_slip" => bytes(&episodes.patch_time_to_slip, f64::to_le_bytes),
+        "patch_first_slip" => bytes(&episodes.patch_first_slip, f64::to_le_bytes),
         _ => return None,
     })
 }

@@ -202,7 +202,11 @@ impl Writer<'_> {
             let rows = episodes.frames.iter().sum();
             stats.add(features.iter().map(|feature| &feature.column), rows, row, drawn);
             row += rows as u64;
-            first_slip.extend_from_slice(&episodes.first_slip);
+            let patches = self.layout.patches();
+            for (k, whole) in episodes.first_slip.iter().enumerate() {
+                first_slip.push(*whole);
+                first_slip.extend_from_slice(&episodes.patch_first_slip[k * patches..(k + 1) * patches]);
+            }
             Ok(features.into_iter().map(|feature| feature.column).collect())
         });
         let place = |path: PathBuf| {
@@ -216,7 +220,8 @@ impl Writer<'_> {
         let episodes = place(episodes)?;
         let mut row = file.row;
         let groups = (start..end).step_by(EPISODES as usize).map(|from| {
-            let (contacts, at) = (from..end.min(from + EPISODES), (from - start) as usize);
+            let at = (from - start) as usize * (1 + self.layout.patches());
+            let contacts = from..end.min(from + EPISODES);
             self.metadata(file, contacts, &first_slip[at..], &mut row)
         });
         write(&episodes, None, groups)?;
@@ -260,6 +265,11 @@ impl Writer<'_> {
             Feature::scalar("label.near_limit", scalars(&read("near_limit")?), "-", about_column("near_limit")),
             Feature::scalar("label.time_to_slip", scalars(&episodes.time_to_slip), "s", about::TIME_TO_SLIP),
         ];
+        let patches = self.layout.patches();
+        if patches > 0 {
+            let values = vectors(&[(&episodes.patch_time_to_slip, patches)]);
+            all.push(Feature::scalar("label.patch_time_to_slip", values, "s", about::PATCH_TIME_TO_SLIP));
+        }
         if self.layout.margin {
             all.push(Feature::scalar("label.margin", scalars(&episodes.margin), "-", about::MARGIN));
         }
@@ -308,7 +318,7 @@ impl Writer<'_> {
     }
 
     /// The metadata of some episodes of a data file, the first of which begins at `row`, which becomes that
-    /// after them. `first_slip` begins with theirs.
+    /// after them. `first_slip` begins with theirs: that of the whole and of each patch that is recorded.
     fn metadata(
         &self,
         file: &File,
@@ -328,6 +338,8 @@ impl Writer<'_> {
         let outcome = outcomes(self.raw, contacts.clone())?;
         let outcome = outcome.into_iter().map(|i| Outcome::ALL[i].name().to_owned()).collect();
         let split = |k| if is_validation(k) { "validation" } else { "train" }.to_owned();
+        let patches = self.layout.patches();
+        let first = |of: usize| Values::F64(first_slip[of..].iter().step_by(1 + patches).take(n).copied().collect());
         let mut all = vec![
             Column::new("episode_index", Values::I64(contacts.clone().map(|k| k as i64).collect())),
             Column::new("tasks", Values::TextList(vec![self.task().to_owned(); n])),
@@ -340,11 +352,13 @@ impl Writer<'_> {
             Column::new("meta/episodes/file_index", number()),
             Column::new("bristle/outcome", Values::Text(outcome)),
             Column::new("bristle/split", Values::Text(contacts.clone().map(split).collect())),
-            Column::new("bristle/first_slip", Values::F64(first_slip[..n].to_vec())),
+            Column::new("bristle/first_slip", first(0)),
             Column::new("bristle/displacement", Values::F64(read("displacement")?)),
             Column::new("bristle/rotation", Values::F64(read("rotation")?)),
             Column::new("bristle/failed_step", Values::F64(read("failed_step")?)),
         ];
+        let of_patch = |k| Column::new(format!("bristle/patches.{k}.first_slip"), first(1 + k));
+        all.extend((0..patches).map(of_patch));
         for (i, name) in self.parameters.names().enumerate() {
             let values = self.parameters.read(i, contacts.clone())?;
             all.push(Column::new(format!("bristle/{name}"), Values::F64(values)));

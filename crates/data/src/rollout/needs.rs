@@ -88,10 +88,12 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     }
     let parameters = scenario.first().parameters.len() as u64 * 8;
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
-    let labels = 8 + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
+    let patches = if options.datasets.with(Extra::Patches) { scenario.first().contact.patch.parts().len() } else { 0 };
+    let to_slip = 8 * (1 + patches as u64);
+    let labels = to_slip + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
     // Of actions and labels.
     let actions = episodes::actions(scenario).len() as u64 * 8;
-    let learned = actions + 2 * 8 + frame;
+    let learned = actions + to_slip + 8 + frame;
     let mut terms = vec![times(sample, "of raw arrays"), records(files)];
     let mut formats = options.datasets.formats.clone();
     formats.sort_unstable();
@@ -105,7 +107,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
             Format::Lerobot => times((columns::BYTES_PER_SAMPLE + learned + frame) / 2 + shear + 40, "of LeRobot"),
         });
     }
-    let each = (formats.len() as u64 + 1) * (parameters + contact);
+    let each = (formats.len() as u64 + 1) * (parameters + contact + to_slip);
     terms.push((n * each, format!("{n} contacts x {each} bytes of parameters and outcomes")));
     Ok(terms)
 }
