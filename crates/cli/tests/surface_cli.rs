@@ -67,6 +67,41 @@ fn a_patch_becomes_a_table_a_picture_and_one_json_object() {
     assert!(picture.contains("ellipsoid") && !picture.contains("NaN"));
 }
 
+/// A palm and two fingers: their table, alone and in a sweep over where one is, gives the margins of the file
+/// that it was made of.
+#[test]
+fn tables_of_several_patches_have_the_margins_of_their_file() {
+    let dir = folder();
+    let hand = format!(
+        "{SQUARE}[[patches]]\nat = [0.0, 0.04]\nshare = 2\n[[patches]]\nat = [0.03, -0.02]\nturn = 0.4\n\
+         patch = {{ shape = 'disc', cells = 6, size = 0.01 }}\n[[patches]]\nat = [-0.03, -0.02]\nfriction = 0.5\n"
+    );
+    fs::write(dir.path().join("hand.toml"), hand).unwrap();
+    let report = json(dir.path(), &["surface", "hand.toml", "--out", "one.npz", "--plot", "hand.svg", "--n-ls", "6"]);
+    assert!(report["passivity"].as_f64().unwrap() < 0.0 && report["r"].as_f64().unwrap() > 0.025, "{report}");
+    assert_eq!(read(&dir.path().join("one.npz"), "patch_at").0, [3, 3]);
+    let sweep = ["--sweep", "patches.1.turn=[0.1,0.4]", "--sweep", "patches.1.patch.cells=[3,6]"];
+    json(dir.path(), &[&["surface", "hand.toml", "--out", "all.npz", "--no-fits"], &sweep[..]].concat());
+    assert_eq!(read(&dir.path().join("all.npz"), "patch_cells").0, [4, 3, 2]);
+    let load = ["--load=0.3,0.4,0.05", "--load=0,-0.1,0.02"];
+    let margins = |file: &str, more: &[&str]| json(dir.path(), &[&["margin", file], &load[..], more].concat());
+    let factors = |of: &Value| of["loads"].as_array().unwrap().iter().map(|l| l["factor"].as_f64().unwrap()).collect();
+    let direct = margins("hand.toml", &[]);
+    let alone: Vec<f64> = factors(&direct);
+    let cases = margins("all.npz", &[]);
+    let last: Vec<f64> = factors(&cases["cases"][3]);
+    for found in [factors(&margins("one.npz", &[])), last] {
+        assert!(found.iter().zip(&alone).all(|(a, b)| (a / b - 1.0).abs() < 1e-9), "{found:?} {alone:?}");
+    }
+    let all = margins("hand.toml", &sweep);
+    for k in 0..4 {
+        let [found, wanted]: [Vec<f64>; 2] = [&cases, &all].map(|of| factors(&of["cases"][k]));
+        assert!(found.iter().zip(&wanted).all(|(a, b)| (a / b - 1.0).abs() < 1e-9), "{k}: {found:?} {wanted:?}");
+    }
+    let (code, _, stderr) = bristle(dir.path(), &["surface", "hand.toml", "--out", "x.npz", "--at", "origin"]);
+    assert!(code == 2 && stderr.contains("expected `--at cop`") && !dir.path().join("x.npz").exists(), "{stderr}");
+}
+
 #[test]
 fn tables_in_single_precision_say_so_and_are_nearly_the_same() {
     let dir = folder();

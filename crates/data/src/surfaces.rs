@@ -5,6 +5,7 @@ mod arrays;
 mod file;
 mod gradients;
 mod margins;
+pub(crate) mod parts;
 mod sweep;
 mod torsion;
 

@@ -14,6 +14,7 @@ use bristle::patch::{Grid, Patch};
 use bristle_scenario::input::Npz;
 
 use crate::disk::FirstError;
+use crate::surfaces::parts::{self, Parts};
 
 /// What an NPZ says beside its arrays, as JSON in the bytes of `metadata`.
 #[derive(Serialize, Deserialize)]
@@ -42,14 +43,17 @@ weights [row from the bottom, column]";
 /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` \[N\]), all
 /// of shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` \[m\], `u` [m^2]; `cop` and `centre` \[m\]; `weights`
 /// `(ny, nx)`, bottom row first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with
-/// `single_precision` for nodes that are exact to that only.
+/// `single_precision` for nodes that are exact to that only. Of several patches, `patch_cells` `(patches, 2)`,
+/// columns and rows, `patch_cell_m` `(patches, 2)` and `patch_at` `(patches, 3)`, place \[m\] and turn
+/// \[rad\]; `weights` are those of all cells in one row, patch after patch, whose sums are the shares of the
+/// normal force.
 ///
 /// # Errors
-/// A patch whose cells are not in columns and rows, which the file could not hold; what the machine says when
-/// the file cannot be written.
+/// A patch whose cells are parallelograms, which the file could not hold; what the machine says when the file
+/// cannot be written.
 pub fn save(table: &Table, path: &Path, mu: f64, f_n: f64) -> Result<(), PatchError> {
-    if table.patch().is_irregular() {
-        let accepted = "cells in the columns and rows of a grid, as a file of tables has them";
+    if table.patch().is_irregular() && table.patch().parts().is_empty() {
+        let accepted = "cells that are rectangles, as a file of tables has them";
         return Err(ParameterError::new("table.patch", "another patch", accepted).into());
     }
     let io = |source| PatchError::Io { path: path.to_owned(), source };
@@ -85,6 +89,11 @@ fn write(table: &Table, sink: BufWriter<FirstError<File>>, mu: f64, f_n: f64) ->
     array(&mut zip, "cop", &[2], patch.cop())?;
     array(&mut zip, "centre", &[2], table.centre())?;
     array(&mut zip, "weights", &[grid.ny as u64, grid.nx as u64], patch.weights().iter().copied())?;
+    if let Some(Parts { most, arrays }) = Parts::of(&[patch]) {
+        for ((name, width), values) in parts::ARRAYS.into_iter().zip(arrays) {
+            array(&mut zip, name, &[most as u64, width as u64], values)?;
+        }
+    }
     let json = serde_json::to_vec(&metadata)?;
     array(&mut zip, "metadata", &[json.len() as u64], json)?;
     let sink = zip.finish().map_err(std::io::Error::from)?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
@@ -111,7 +120,9 @@ pub fn load(path: &Path) -> Result<Table, PatchError> {
     let rule: Rule = metadata.rule.parse()?;
     let ([nx, ny], [dx, dy]) = (metadata.cells, metadata.cell_m);
     let grid = Grid::new(nx, ny, nx as f64 * dx, ny as f64 * dy)?;
-    let patch = Patch::from_pressure(grid, &file.numbers("weights")?)?;
+    let (weights, parts) = (file.numbers("weights")?, Parts::read(path, &mut file, 1)?);
+    let compound = parts.map(|parts| parts.patch(0, &weights)).transpose()?.flatten();
+    let patch = compound.map_or_else(|| Patch::from_pressure(grid, &weights), Ok)?;
     let flat = file.numbers("h")?;
     let expected = 3usize
         .saturating_mul(metadata.n_ls.saturating_mul(4).saturating_add(1))

@@ -1,8 +1,8 @@
 //! Tables of limit surfaces in files.
 
-use bristle::limit_surface::{Basis, Rule, Table};
+use bristle::limit_surface::{Basis, Rule, Surface, Table};
 use bristle::patch::{FrictionAxes, Grid, Patch, Placed};
-use bristle::planar::Pose;
+use bristle::planar::{Pose, Twist};
 use bristle::random::Draw;
 use bristle_data::table_file::{load, save};
 
@@ -35,18 +35,45 @@ fn a_table_survives_its_file() {
     assert!(load(&folder.path().join("none.npz")).is_err());
 }
 
-/// A file has a map in columns and rows. A patch whose cells are elsewhere is refused, and nothing is
-/// written.
+/// Three patches, of which one carries nothing.
+fn compound() -> Patch {
+    let placed = |n: usize, x: f64, force: f64| {
+        let at = Pose::new(x, 0.02 * x.sin(), 3.0 * x);
+        Placed { patch: random_patch(n), at, force, friction: 1.0 + 5.0 * x }
+    };
+    Patch::compound(&[placed(3, 0.0, 1.0), placed(4, 0.05, 0.0), placed(5, 0.1, 0.4)]).unwrap()
+}
+
+/// A table of several patches has them when it is read, so that margins are those of the same patches.
 #[test]
-fn tables_of_cells_elsewhere_are_refused() {
+fn tables_of_several_patches_survive_their_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table.npz");
-    let placed = |x: f64| Placed { patch: random_patch(3), at: Pose::new(x, 0.0, x), force: 1.0, friction: 1.0 };
-    let compound = Patch::compound(&[placed(0.0), placed(0.1)]).unwrap();
-    let oblique = random_patch(3).with_friction_axes(FrictionAxes::new(0.5, 0.4).unwrap());
-    for patch in [compound, oblique] {
-        let error = save(&Table::new(&patch, Rule::Points, 3).unwrap(), &path, 0.6, 4.0).unwrap_err().to_string();
-        assert!(error.starts_with("table.patch = another patch: expected cells in the columns"), "{error}");
-        assert!(!path.exists());
+    for rule in [Rule::Cells, Rule::Points] {
+        let table = Table::new(&compound(), rule, 4).unwrap();
+        save(&table, &path, 0.6, 4.0).unwrap();
+        let back = load(&path).unwrap();
+        assert_eq!((back.nodes(), back.radius(), back.rule()), (table.nodes(), table.radius(), rule));
+        let [read, written] = [&back, &table].map(|table| table.patch());
+        assert_eq!(read.parts().len(), 3);
+        for (a, b) in read.cells().iter().zip(written.cells()) {
+            assert!((a.x - b.x).abs().max((a.y - b.y).abs()) < 1e-16 && (a.w - b.w).abs() < 1e-16, "{a:?} {b:?}");
+        }
+        let [a, b] = [read, written].map(|patch| Surface::new(patch, rule));
+        for twist in [Twist::new(0.1, 0.0, 1.0), Twist::new(0.0, -0.2, 4.0), Twist::new(0.0, 0.0, -1.0)] {
+            let [a, b] = [&a, &b].map(|surface| surface.coulomb(twist).to_array());
+            assert!((0..3).all(|c| (a[c] - b[c]).abs() < 1e-15), "{a:?} {b:?}");
+        }
     }
+}
+
+/// A file has cells that are rectangles. A patch of others is refused, and nothing is written.
+#[test]
+fn tables_of_oblique_cells_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.npz");
+    let oblique = random_patch(3).with_friction_axes(FrictionAxes::new(0.5, 0.4).unwrap());
+    let error = save(&Table::new(&oblique, Rule::Points, 3).unwrap(), &path, 0.6, 4.0).unwrap_err().to_string();
+    assert!(error.starts_with("table.patch = another patch: expected cells that are rectangles"), "{error}");
+    assert!(!path.exists());
 }

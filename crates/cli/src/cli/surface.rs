@@ -133,9 +133,8 @@ impl SurfaceArguments {
                            `bristle margin` takes it";
             return Err(Failure::of_user(format!("{}: {message}", file.display())));
         }
-        if cases.iter().any(|case| !case.source.patch.parts().is_empty()) {
-            let message = "patches: given: expected none, as a file of tables holds the map of one patch; \
-                           `bristle margin` takes several";
+        if self.at == At::Origin && cases.iter().any(|case| !case.source.patch.parts().is_empty()) {
+            let message = "--at origin: several patches have no grid in common; expected `--at cop`";
             return Err(Failure::of_user(format!("{}: {message}", file.display())));
         }
         let cases: Vec<Case> = cases.into_iter().map(Case::with_friction_in_pressure).collect();

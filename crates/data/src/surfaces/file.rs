@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::margins::PressedPatch;
+use super::parts::{self, Parts};
 use super::sweep::{Case, Sweep, combinations, save_sweeps};
 use crate::rollout::RolloutError;
 use crate::rollout::npz::Npz;
@@ -45,7 +46,8 @@ pub fn publish<E>(
 
 /// Writes the tables of a sweep as NPZ. As in `Table::save`, with the table as leading axis; `r`, `u`,
 /// `mu`, `f_n` `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of
-/// the largest grid, NaN beyond a smaller one; `sweep.<key>` `(tables)` for keys with numbers, else the index
+/// the largest grid, NaN beyond a smaller one; of several patches `patch_cells`, `patch_cell_m`, `patch_at`
+/// `(tables, patches, ..)`, 0 where a table has fewer patches; `sweep.<key>` `(tables)` for keys with numbers, else the index
 /// into the values that `metadata` lists; `single_precision` there is a list.
 ///
 /// # Errors
@@ -90,6 +92,11 @@ pub fn save(path: &Path, tables: &[Table], cases: &[Case], sweeps: &[Sweep]) -> 
         (0..ny).flat_map(move |j| (0..nx).map(move |i| weight(i, j)))
     });
     npz.array("weights", &[count, ny as u64, nx as u64], weights)?;
+    if let Some(Parts { most, arrays }) = Parts::of(&tables.iter().map(Table::patch).collect::<Vec<_>>()) {
+        for ((name, width), values) in parts::ARRAYS.into_iter().zip(arrays) {
+            npz.array(name, &[count, most as u64, width as u64], values)?;
+        }
+    }
     save_sweeps(&mut npz, sweeps)?;
     let metadata = json!({
         "format": FORMAT,
@@ -142,6 +149,7 @@ pub fn load(path: &Path) -> Result<(Vec<PressedPatch>, Vec<Sweep>), PatchError> 
             "{count} tables: expected one or more, and one for every combination of the sweeps"
         )));
     }
+    let parts = Parts::read(path, &mut file, count)?;
     let patch = |k: usize| {
         let [columns, rows] = [0, 1].map(|axis| cells[2 * k + axis] as usize);
         if columns > nx || rows > ny {
@@ -150,7 +158,9 @@ pub fn load(path: &Path) -> Result<(Vec<PressedPatch>, Vec<Sweep>), PatchError> 
         let grid = Grid::new(columns, rows, columns as f64 * cell_m[2 * k], rows as f64 * cell_m[2 * k + 1])?;
         let row = |j: usize| &weights[(k * ny + j) * nx..][..columns];
         let map: Vec<f64> = (0..rows).flat_map(row).copied().collect();
-        let patch = Patch::from_pressure(grid, &map).map_err(|e| wrong(format!("table {k}: {e}")))?;
+        let compound = parts.as_ref().map(|parts| parts.patch(k, &map)).transpose().map(Option::flatten);
+        let patch = compound.and_then(|compound| compound.map_or_else(|| Patch::from_pressure(grid, &map), Ok));
+        let patch = patch.map_err(|e| wrong(format!("table {k}: {e}")))?;
         Ok(PressedPatch { patch, rule, mu: mu[k], f_n: f_n[k] })
     };
     Ok(((0..count).map(patch).collect::<Result<_, _>>()?, sweeps))
