@@ -187,7 +187,7 @@ impl Contacts {
             let refused = |found: String, accepted: &str| {
                 Err(Failure::Parameter(ParameterError::new("names", format!("{name}: {found}"), accepted), Some(k)))
             };
-            if is_margin && contact.inputs.patches.iter().any(|part| part.surface.is_some()) {
+            if is_margin && contact.patch_on_own_surface().is_some() {
                 let accepted = "contacts whose patches do not slide against each other, with a limit surface in common";
                 return refused("patches with surfaces of their own".to_owned(), accepted);
             }

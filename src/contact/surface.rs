@@ -31,6 +31,12 @@ impl Contact {
         self.inputs.surface.is_some() && matches!(self.body.free().map(|body| body.frame), Some(Frame::Gripper))
     }
 
+    /// The first of several patches that slides against the others, on a surface of its own: such patches
+    /// have no limit surface in common.
+    pub fn patch_on_own_surface(&self) -> Option<usize> {
+        self.inputs.patches.iter().position(|own| own.surface.is_some())
+    }
+
     /// The twist of the surface at the origin of its frame at time `t` \[s\]; zero of one at rest.
     pub(crate) fn surface_at(&self, t: f64) -> Twist {
         self.inputs.surface.as_ref().map_or_else(Twist::default, |surface| surface.twist_at(t))

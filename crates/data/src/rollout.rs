@@ -306,8 +306,7 @@ fn check_datasets(scenario: &Scenario, options: &Options) -> Result<(), RolloutE
         return Err(RolloutError::Dataset(ParameterError::new(field, value, accepted)));
     }
     episodes::of_bristles(scenario, &options.datasets)?;
-    let moves = |part: &bristle::contact::PatchInputs| part.surface.is_some();
-    if asked.with(Extra::Margin) && scenario.first().contact.inputs.patches.iter().any(moves) {
+    if asked.with(Extra::Margin) && scenario.first().contact.patch_on_own_surface().is_some() {
         let accepted = "nothing of patches with a `surface` of their own, which slide against each other: they have no \
                         limit surface in common";
         return Err(RolloutError::Dataset(ParameterError::new("with", "margin", accepted)));

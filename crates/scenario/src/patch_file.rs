@@ -76,7 +76,7 @@ impl PatchSource {
                 let e = ParameterError::new(field, value, accepted);
                 Err(ScenarioError::field(name, text, field, e.to_string()).about(&e))
             };
-            if let Some(k) = contact.inputs.patches.iter().position(|part| part.surface.is_some()) {
+            if let Some(k) = contact.patch_on_own_surface() {
                 let accepted = "none: patches that slide against each other have no limit surface in common";
                 return refused(&format!("patches.{k}.surface"), "given", accepted);
             }
