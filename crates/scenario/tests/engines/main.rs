@@ -9,6 +9,7 @@ mod analytic;
 mod axes;
 mod batch;
 mod converged;
+mod energy;
 mod grip;
 mod leave;
 mod own_inputs;
@@ -137,6 +138,8 @@ macro_rules! suite {
                 axes::what_is_turned_with_its_axes_has_a_turned_wrench,
                 axes::a_body_moves_across_a_belt_that_holds_along,
                 axes::a_body_holds_inside_the_limit_surface_of_its_axes,
+                energy::friction_takes_work_from_what_is_led,
+                energy::friction_takes_what_a_table_puts_in_and_a_body_loses,
                 several::steady_sliding_sums_the_friction_of_the_patches,
                 several::a_patch_in_parts_moves_as_the_whole,
                 several::a_stool_holds_inside_the_limit_surface_of_its_feet,
@@ -196,6 +199,8 @@ macro_rules! suite {
                 axes::what_is_turned_with_its_axes_has_a_turned_wrench,
                 axes::a_body_moves_across_a_belt_that_holds_along,
                 axes::a_body_holds_inside_the_limit_surface_of_its_axes,
+                energy::friction_takes_work_from_what_is_led,
+                energy::friction_takes_what_a_table_puts_in_and_a_body_loses,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
