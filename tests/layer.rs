@@ -15,7 +15,7 @@ use bristle::friction::{Friction, Law};
 use bristle::gpu::{Choice, Gpu};
 use bristle::patch::{Foundation, Grid, Indenter, Patch, Press, Sequence};
 use bristle::schedule::Signal;
-use bristle::shear::{Moment, shear};
+use bristle::shear::{Moment, OfCell, shear};
 use bristle::{Cpu, Twist};
 use common::{engines, plan, rollout};
 
@@ -70,22 +70,25 @@ fn pull(run: &Trajectories, contact: usize) -> Vec<f64> {
 
 /// Cattaneo's problem: a ball that is pressed on the layer and then moved along it. Slip goes from the edge
 /// inwards, over springs to a stick radius of `a (1 - T/(mu N))^(1/4)`, (20l), and with Hertz' pressure to
-/// one that solves `T/(mu N) = (1 + s^2/2) sqrt(1 - s^2)`.
+/// one that solves `T/(mu N) = (1 + s^2/2) sqrt(1 - s^2)`. At half of `mu N` these are 6 % and 18 % more than
+/// on a half-space, where Mindlin has `a (1 - T/(mu N))^(1/3)`.
 #[test]
 fn slip_goes_from_the_edge_to_the_middle() {
-    let hertz = Foundation::Hertz { modulus: 1e6 };
-    for (foundation, a2) in [(SPRINGS, DEPTH * (2.0 * RADIUS - DEPTH)), (hertz, RADIUS * DEPTH)] {
-        let speed = 1e-3;
-        let contact = pad(40, (BALL, foundation), &[(0.0, pressed(DEPTH))], along_x(Signal::constant(speed)));
+    let (modulus, speed) = (4e5, 1e-3);
+    let hertz = Foundation::Hertz { modulus };
+    let a2 = DEPTH * (2.0 * RADIUS - DEPTH);
+    for (foundation, n, too_far) in [(SPRINGS, 40, 1.06), (hertz, 60, 1.18)] {
+        let contact = pad(n, (BALL, foundation), &[(0.0, pressed(DEPTH))], along_x(Signal::constant(speed)));
         let plan = plan(0.4, 1e-3, 0.02);
         for (name, engine) in engines() {
             let run = rollout(&*engine, std::slice::from_ref(&contact), &plan);
-            let mut sticks = 0;
+            let (mut sticks, mut half) = (0, 0);
             for (t, at) in run.time.iter().zip(run.of(0)).skip(1) {
                 let (n, x, slip) = (run.normal_force[at], speed * t, run.slip[at]);
                 let ratio = -run.wrench[at].fx / (MU * n);
                 // The pressure under which a spring just slips, over the greatest.
-                let peak = if foundation == SPRINGS { 5e7 * DEPTH } else { 2e6 / PI * (DEPTH / RADIUS).sqrt() };
+                let peak =
+                    if foundation == SPRINGS { 5e7 * DEPTH } else { 2.0 * modulus / PI * (DEPTH / RADIUS).sqrt() };
                 let level = (SHEAR * x / (MU * peak)).min(1.0);
                 let (stick2, expected) = match foundation {
                     Foundation::Winkler { .. } => (1.0 - level, 1.0 - (1.0 - level) * (1.0 - level)),
@@ -104,9 +107,14 @@ fn slip_goes_from_the_edge_to_the_middle() {
                         "{name} at {t}"
                     );
                 }
+                if (0.45..0.55).contains(&ratio) {
+                    let mindlin = (1.0 - slip).sqrt() / (1.0 - ratio).cbrt();
+                    assert!((mindlin - too_far).abs() < 0.04, "{name}, {foundation:?} at {t}: {mindlin} of Mindlin's");
+                    half += 1;
+                }
                 sticks += usize::from(slip < 0.9);
             }
-            assert!(sticks > 3, "{name}: it slips at once");
+            assert!(sticks > 3 && half > 0, "{name}: it slips at once");
         }
     }
 }
@@ -238,6 +246,39 @@ fn shear_acts_on_the_object() {
             // The contact shrinks by a fifth, and its stiffness with it. Below a fifth of the grip, at about
             // 0.45 of the depth, the object falls.
             assert!(sag(6) < 1.4 * sag(5) && sag(10) > 1e-3, "{name}: {} then {}", sag(6), sag(10));
+        }
+    }
+}
+
+/// Cells that a batch gives are those of its present sample: forces sum to the wrench, and normal forces to the
+/// normal force, at the times of frames and between them.
+#[test]
+fn cells_of_a_batch_are_those_of_its_sample() {
+    let path: Vec<(f64, Press)> = (0..20)
+        .map(|k| {
+            (
+                0.01 * f64::from(k),
+                Press { at: [2e-4 * f64::from(k), 0.0], ..pressed(DEPTH * (1.0 - 0.04 * f64::from(k))) },
+            )
+        })
+        .collect();
+    let contact = pad(12, (BALL, SPRINGS), &path, along_x(Signal::constant(1e-3)));
+    for (name, engine) in engines() {
+        let mut batch = engine.batch(vec![contact.clone()], Stepping::fixed(1e-3)).unwrap();
+        let mut last = Vec::new();
+        for call in 0..15 {
+            let cells = batch.cells(0).unwrap();
+            let sample = batch.samples().unwrap()[0];
+            assert_eq!(cells.len(), 144, "{name}");
+            let sum = |of: fn(&OfCell) -> f64| cells.iter().map(of).sum::<f64>();
+            let friction = [sum(|cell| cell.shear.force[0]), sum(|cell| cell.shear.force[1])];
+            let off = (friction[0] - sample.wrench.fx).hypot(friction[1] - sample.wrench.fy);
+            assert!(off < 1e-5, "{name}, call {call}: {friction:?}, {:?}", sample.wrench);
+            let pressed = sum(|cell| cell.normal_force);
+            assert!((pressed - sample.normal_force).abs() < 1e-6, "{name}, call {call}: {pressed} N");
+            assert!(last != cells, "{name}, call {call}: nothing changes");
+            last = cells;
+            batch.advance(0.006).unwrap();
         }
     }
 }
