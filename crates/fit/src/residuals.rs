@@ -6,6 +6,7 @@ use bristle::error::EngineError;
 use crate::model::Problem;
 use crate::noise::{Autoregression, median, period, repeatability, rms, sensor_noise};
 use crate::repeated::Reach;
+use crate::sensor::sensor;
 
 /// A compared quantity of a recording.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -23,6 +24,9 @@ pub struct Channel {
     pub repeatability: Option<f64>,
     /// rms of model less measurement in the fitted part \[SI\].
     pub residual: f64,
+    /// rms of what was measured in the fitted part, less the sensor's offset and drift \[SI\].
+    #[serde(skip)]
+    pub seen: f64,
     /// The same in the part that was predicted, if there is one \[SI\].
     pub held_out: Option<f64>,
     /// The mean normal force, of a force \[N\].
@@ -88,6 +92,7 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
                 sensor: sensor_noise(&measured),
                 repeatability: None,
                 residual: 0.0,
+                seen: 0.0,
                 held_out: None,
                 normal_force: channel
                     .name
@@ -102,6 +107,9 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
             let errors = of.errors(0..fitted);
             of.correlated = Autoregression::of(&errors, 0.0).correlation_time() * step;
             of.residual = rms(errors.into_iter());
+            let [offset, drift, ..] = sensor(&problem.unknowns, point, r, &channel.name);
+            let seen = of.measured[..fitted].iter().zip(&of.time).map(|(x, t)| x - offset - drift * t);
+            of.seen = rms(seen);
             let rest = of.errors(fitted..of.model.len());
             of.held_out = (!rest.is_empty()).then(|| rms(rest.into_iter()));
             // A motion that does not repeat to the last digit does not count: the model has it.
@@ -132,10 +140,42 @@ fn explained(errors: &[f64], by: &[f64]) -> f64 {
     if whole > 0.0 { (0..GROUPS).map(of_group).sum::<f64>() / whole } else { 0.0 }
 }
 
+/// rms of a force over its sensor's noise up to which no friction is seen in it [-].
+const UNSEEN: f64 = 1.3;
+
+/// A recording whose wrenches are the noise of their sensors.
+fn noise_alone(place: usize, channels: &[Channel]) -> Option<Misfit> {
+    let mut wrenches = channels.iter().filter(|c| c.place == place && c.name.starts_with("wrench."));
+    let first = wrenches.clone().next()?;
+    let sentence = || {
+        let (recording, name) = (&first.recording, &first.name);
+        format!("{name}: no friction is seen in {recording}, which has the noise of its sensors alone")
+    };
+    let is_noise = wrenches.all(|c| c.seen < UNSEEN * c.sensor);
+    is_noise.then(|| Misfit { channel: first.name.clone(), on: "noise", share: 1.0, sentence: sentence() })
+}
+
+/// Friction of which the model has less than half.
+fn little_explained(channel: &Channel) -> Option<Misfit> {
+    let share = 1.0 - (channel.residual / channel.seen.max(f64::MIN_POSITIVE)).powi(2);
+    let is_little = channel.name.starts_with("wrench.") && share < 0.5 && channel.residual > 3.0 * channel.sensor;
+    let sentence = || {
+        format!(
+            "{}: the model has {:.0} % of the square of what was measured: a unit, a column or a bound may be wrong, or \
+             friction is not what was measured",
+            channel.name,
+            100.0 * share.max(0.0)
+        )
+    };
+    is_little.then(|| Misfit { channel: channel.name.clone(), on: "everything", share, sentence: sentence() })
+}
+
 /// Where the model misses: what residuals depend on, beyond what noise of their correlation would show.
 pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
     let mut all = Vec::new();
+    all.extend((0..problem.repeated.len()).filter_map(|place| noise_alone(place, channels)));
     for channel in channels {
+        all.extend(little_explained(channel));
         let n = channel.fitted;
         let errors: Vec<f64> = (0..n).map(|i| channel.model[i] - channel.measured[i]).collect();
         let finite: Vec<f64> = errors.iter().copied().filter(|e| e.is_finite()).collect();

@@ -382,3 +382,31 @@ fn sliding_friction_is_that_of_the_map() {
     assert!((of(&fit, "friction.mu_c").value - truth[0].1).abs() < 0.02, "{:?}", fit.estimates);
     assert!(!fit.before.iter().any(|b| b.contains("wrench.fx.gain")), "{:?}", fit.before);
 }
+
+/// The sentences about what the model has not, of a recording with this force and its places times `scale`.
+fn missed(scale: f64, force: impl Fn(usize, f64) -> f64) -> Vec<String> {
+    let mut recording = strokes(&Draw::new(3, 0), 1500, STEP);
+    let truth = [("friction.mu_c", 0.4), ("friction.sigma0", 6e3)];
+    let unknowns = "\"friction.mu_c\" = {}\n\"friction.sigma0\" = {}";
+    let file = file("elasto-plastic", unknowns, "");
+    let noise: Vec<f64> = noise(&Draw::new(7, 0), 1500, STEP, 0.0).iter().map(|n| 0.02 * n).collect();
+    recording = with_force(&file, recording, &truth, 0.05, &noise);
+    let values = recording.compared[0].values.iter().enumerate().map(|(i, x)| force(i, *x)).collect();
+    recording.compared[0].values = values;
+    recording.inputs[1].values.iter_mut().for_each(|x| *x *= scale);
+    fitted(&file, &recording).misfit.into_iter().map(|m| m.sentence).collect()
+}
+
+/// A force that is noise alone, and a position in a unit a million times too small.
+#[test]
+fn what_is_no_friction_is_said() {
+    let draw = Draw::new(9, 0);
+    let is_said = |sentences: &[String], part: &str| sentences.iter().any(|sentence| sentence.contains(part));
+    let (unseen, unexplained) = ("no friction is seen in made", "of the square of what was measured");
+    let good = missed(1.0, |_, x| x);
+    assert!(!is_said(&good, unseen) && !is_said(&good, unexplained), "{good:?}");
+    let noise = missed(1.0, |i, _| 0.5 * draw.normal(&format!("{i}")));
+    assert!(is_said(&noise, unseen) && !is_said(&noise, unexplained), "{noise:?}");
+    let other_unit = missed(1e-6, |_, x| x);
+    assert!(!is_said(&other_unit, unseen) && is_said(&other_unit, unexplained), "{other_unit:?}");
+}

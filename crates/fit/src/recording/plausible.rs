@@ -20,6 +20,9 @@ const FRICTION: [f64; 2] = [1e-4, 20.0];
 /// The least and the largest time between samples \[s\].
 const STEP: [f64; 2] = [1e-6, 2.0];
 
+/// Travel \[m\] below which hardly any bristle bends.
+const TRAVEL: f64 = 1e-7;
+
 /// What is odd about the numbers; `kinds` are those of the inputs and of what is compared.
 pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -40,6 +43,12 @@ pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
             let value = first.copied().unwrap_or_default();
             notes.push(format!("`{name}` is {value} in all samples: check its column."));
         }
+    }
+    let positions = || recording.inputs.iter().filter(|c| c.name.starts_with("position."));
+    let travel = positions().filter(|c| c.name != "position.theta").map(range).fold(0.0, f64::max);
+    let turns = positions().any(|c| c.name == "position.theta" && range(c) > 0.0);
+    if travel > 0.0 && travel < TRAVEL && !turns {
+        notes.push(format!("The patch travels {travel:.3e} m from end to end: check the unit of its position."));
     }
     let mut steps: Vec<f64> = recording.time.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let step = median(&mut steps);

@@ -155,6 +155,13 @@ fn numbers_that_cannot_be_are_said() {
     // 0.2285 mm in these rows, a million times too large.
     said("`position.x` is 2.285e2 m (from end to end): check its unit.");
     said("Friction is 4.");
+    let settings = "time.column = 0
+        inputs.normal_force = { column = 1, unit = \"uN\" }
+        inputs.position.x = { column = 2, scale = 1e-9 }
+        compare.wrench.fx = { column = 3, unit = \"uN\" }";
+    let notes = read(&data("tribometer.tsv"), settings).unwrap().notes;
+    let note = "The patch travels 2.285e-10 m from end to end: check the unit of its position.";
+    assert!(notes.iter().any(|n| n == note), "{notes:?}");
     // Times in s that are said to be in hours.
     let content = std::fs::read_to_string(data("tribometer.tsv")).unwrap().replacen("Time [s]", "Time", 1);
     let settings = "time = { column = 0, unit = \"h\" }\ncompare.wrench.fx.column = 3";
