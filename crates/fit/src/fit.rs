@@ -242,8 +242,10 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
         }
     }
     let rows: usize = (0..recordings.len()).map(|r| problem.rows(r)).sum();
-    if rows < 10 * problem.unknowns.len().max(1) {
-        let accepted = format!("at least ten for each of {} unknowns", problem.unknowns.len());
+    let held = |path: &str| spec.unknowns.get(path).is_some_and(|spec| spec.value.is_some());
+    let free = problem.unknowns.iter().filter(|unknown| !held(unknown.path())).count();
+    if rows < 10 * free.max(1) {
+        let accepted = format!("at least ten for each of {free} unknowns");
         return Err(ParameterError::new("samples that are compared", rows, accepted).into());
     }
     let mut search = Searching { problem, file, ask, stopped: false, loss: Loss::Squares };

@@ -104,7 +104,7 @@ const DOCUMENTS: [[&str; 3]; 10] = [
 ];
 
 /// Scenarios with comments, a patch, and contacts that hold loads.
-const EXAMPLES: [[&str; 3]; 18] = [
+const EXAMPLES: [[&str; 3]; 19] = [
     [
         "in_hand",
         "256 boxes between two pads, with uncertain numbers drawn",
@@ -142,6 +142,7 @@ const EXAMPLES: [[&str; 3]; 18] = [
     ["hand", "three soft fingers, for `bristle stability`", include_str!("../../../../examples/hand.toml")],
     ["foot", "a foot on a slope, for `bristle stability`", include_str!("../../../../examples/foot.toml")],
     ["tribometer", "strokes of a slider, for `bristle fit`", include_str!("../../../../examples/tribometer.toml")],
+    ["pushes", "pushes of a plate on three feet, for `bristle fit`", include_str!("../../../../examples/pushes.toml")],
     ["stack", "one brick on another, for `bristle stability`", include_str!("../../../../examples/stack.toml")],
 ];
 
