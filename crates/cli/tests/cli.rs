@@ -549,7 +549,7 @@ fn an_installed_program_brings_examples_documents_completions_and_pages() {
         stdout
     };
     let listed = ok(&["example"]);
-    assert_eq!(listed.lines().count(), 18, "{listed}");
+    assert_eq!(listed.lines().count(), 19, "{listed}");
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         let file =
@@ -678,4 +678,20 @@ fn contacts_that_take_more_steps_than_they_may_are_counted_and_told() {
     assert!(stdout.contains(told) && stdout.contains("--set limits.steps="), "{stdout}");
     let stdout = run("1000", &[]);
     assert!(!stdout.contains("steps as they may"), "{stdout}");
+}
+
+/// A sensor reads images: a run without any says that it has no effect.
+#[test]
+fn a_sensor_without_images_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = bristle(dir.path(), &["example", "tactile_skin"]).1;
+    fs::write(dir.path().join("skin.toml"), text).unwrap();
+    let run = |out: &str, with: &[&str]| {
+        let run =
+            ["rollout", "skin.toml", "--engine", "cpu", "--contacts", "1", "--set", "duration=0.02", "--out", out];
+        let (code, _, stderr) = bristle(dir.path(), &[&run[..], with].concat());
+        assert_eq!(code, 0, "{stderr}");
+        stderr.contains("`[sensor]` reads the images of `--with tactile` and `--with shear`: this run has none")
+    };
+    assert!(run("without", &[]) && !run("with", &["--with", "shear"]));
 }

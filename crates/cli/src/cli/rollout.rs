@@ -176,6 +176,10 @@ impl Rollout {
         let needs = needs(scenario, engine, options).map_err(failure)?;
         scenario.clipped().into_iter().for_each(|clipped| self.note(clipped));
         self.note(&needs);
+        let has_images = [Extra::Tactile, Extra::Shear].into_iter().any(|extra| options.datasets.with(extra));
+        if scenario.spec().sensor.is_some() && !has_images {
+            self.note("`[sensor]` reads the images of `--with tactile` and `--with shear`: this run has none");
+        }
         let contacts = options.contacts(scenario);
         let (n, samples) = (contacts.end - contacts.start, scenario.plan().samples.len() as u64);
         if n >= MANY {
