@@ -1,7 +1,7 @@
 //! Changes of a scenario from the command line: `friction.mu_c=0.4`, `~friction.mu_s`.
 
 use toml::de::DeValue;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Key, Table, Value};
 
 use super::ScenarioError;
 use super::diagnostics::unfit;
@@ -42,8 +42,13 @@ pub fn change(text: &str, change: &str) -> Result<String, ScenarioError> {
         reason: message(&reason).into_owned(),
     };
     let path = |key: &'_ str| {
-        let path: Vec<String> = key.trim().split('.').map(|part| part.trim().to_owned()).collect();
-        let is_whole = path.iter().all(|part| !part.is_empty());
+        // A part with dots in it is in quotes, such as the path of an unknown.
+        let path: Vec<String> = if key.contains(['"', '\'']) {
+            Key::parse(key).unwrap_or_default().iter().map(|part| part.get().to_owned()).collect()
+        } else {
+            key.trim().split('.').map(|part| part.trim().to_owned()).collect()
+        };
+        let is_whole = !path.is_empty() && path.iter().all(|part| !part.is_empty());
         if is_whole { Ok(path) } else { Err(wrong("expected a dotted key such as `friction.mu_c`".into())) }
     };
     let document = || {
@@ -293,9 +298,36 @@ mod tests {
         assert_eq!(toml::from_str::<toml::Table>(&top).unwrap()["contacts"].as_integer(), Some(3), "{top}");
     }
 
+    /// A path in quotes is one key.
+    #[test]
+    fn a_key_with_dots_in_it_is_in_quotes() {
+        let text = "[fit.unknowns]\n\"friction.mu_c\" = {}\n";
+        let changed = change(text, "fit.unknowns.\"friction.mu_c\".bounds=[0.1, 1]").unwrap();
+        let changed = change(&changed, "fit.unknowns.'body.mass'={ value = 1.5 }").unwrap();
+        let wanted = "[fit.unknowns]\n\"friction.mu_c\" = { bounds = [0.1, 1] }\n\"body.mass\" = { value = 1.5 }";
+        assert_eq!(table(&changed), table(wanted));
+        assert_eq!(
+            table(&change(&changed, "~fit.unknowns.\"friction.mu_c\"").unwrap())["fit"]["unknowns"]
+                .as_table()
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
     #[test]
     fn impossible_changes_are_refused() {
-        for bad in ["seed", "=1", "seed.x=1", "a..b=1", "friction.mu_c={", "inputs.n.segments.3.value=1"] {
+        for bad in [
+            "seed",
+            "=1",
+            "\"a=1",
+            "a.\"\".b=1",
+            "\"a\"\"b\"=1",
+            "seed.x=1",
+            "a..b=1",
+            "friction.mu_c={",
+            "inputs.n.segments.3.value=1",
+        ] {
             assert!(change("seed = 1\n[friction]\n[inputs]\nn = { segments = [] }\n", bad).is_err(), "{bad}");
         }
     }
