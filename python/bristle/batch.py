@@ -435,8 +435,9 @@ class Batch:
         Quantities of :meth:`rollout` (``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``,
         ``time``), and
 
-        - ``displacement`` [m]: how far the body's point that was at the centre of pressure has moved from its start;
-          ``rotation`` [rad]: how far the body has turned;
+        - ``displacement`` [m]: how far the body's point that was at the centre of pressure has moved from its start, in
+          the world (in data sets relative to the surface, where that moves); ``rotation`` [rad]: how far the body has
+          turned;
         - ``since_slip`` [s]: time since a read, or a sample of a rollout, last saw bristles with 99 % of the normal
           force slip; 0 while they do, -1 if none has;
         - ``margin`` [-]: what is left to slip, ``1 - 1/k``, where ``k`` times the wrench makes the patch slip;
