@@ -4,13 +4,14 @@
 
 The pad is a disc of 10 mm with even pressure on a body that moves in a plane. Engines that have points of contact have
 one, with the torsional friction that ``bristle torsion`` prints for the disc. MuJoCo is in the requirements of the
-tests; PyBullet and Drake are left out unless they are installed (docs/engines.md has versions and settings).
+tests; PyBullet, Drake and Genesis are left out unless they are installed (docs/engines.md has versions and settings).
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import importlib.metadata
 import json
 import math
@@ -108,6 +109,12 @@ class Bristle:
         """The inputs of a run."""
         t = times(run, self.dt)
         return {"normal_force": run.grip(t)[np.newaxis], "wrench": run.load(t)[np.newaxis]}
+
+    def rollout(self, run: Run, n: int) -> Callable[[], object]:
+        """What runs `n` pads at once."""
+        batch, controls = self.batch(run, n), self.controls(run)
+        steps = len(times(run, self.dt))
+        return lambda: batch.rollout(steps, controls, every=steps)
 
     def __call__(self, run: Run) -> tuple[Floats, Floats]:
         """What the body does in a run."""
@@ -312,6 +319,105 @@ class Drake:
         return poses, twists
 
 
+@functools.cache
+def genesis() -> Any:
+    """The module of Genesis, which may be started once."""
+    import genesis as gs
+
+    gs.init(backend=gs.cpu, performance_mode=True, logging_level="error")
+    return gs
+
+
+class Genesis:
+    """One contact of a sphere with torsional friction: with elliptic cones, or with pyramids and no-slip."""
+
+    dt = 2e-3
+
+    def __init__(self, kind: str = "") -> None:
+        self.kind = kind
+        self.name = f"Genesis, {kind}" if kind else "Genesis"
+        #: Scenes with their bodies, kept because the kernels of one take more than a minute to compile.
+        self.scenes: dict[tuple[float, float, int], tuple[Any, Any]] = {}
+
+    def start(self, run: Run, n: int = 1) -> tuple[Any, Any]:
+        """A scene of `n` pads and their body at the start of a run."""
+        key = run.offset, run.mu, n
+        if key not in self.scenes:
+            self.scenes[key] = self._build(genesis(), run, n)
+        scene, body = self.scenes[key]
+        scene.reset()
+        force = np.array([[0, 0, -run.grip(np.zeros(1))[0], 0]])
+        for _ in range(250):
+            body.control_dofs_force(force.repeat(n, axis=0))
+            scene.step()
+        body.set_dofs_position(np.zeros((n, 3)), [0, 1, 3])
+        body.set_dofs_velocity(np.tile(run.twist, (n, 1)), [0, 1, 3])
+        return scene, body
+
+    def _build(self, gs: Any, run: Run, n: int) -> tuple[Any, Any]:
+        options: dict[str, Any] = {"noslip_iterations": 5}
+        if self.kind != "no-slip":
+            options = {"friction_cone": gs.friction_cone.elliptic}
+        if self.kind == "convex":
+            options["contact_resolution"] = gs.contact_resolution.convex
+        scene = gs.Scene(
+            sim_options=gs.options.SimOptions(dt=self.dt, gravity=(0, 0, 0)),
+            rigid_options=gs.options.RigidOptions(enable_torsional_friction=True, **options),
+            show_viewer=False,
+        )
+        # Of two touching shapes the larger coefficients count.
+        both = {"friction": run.mu, "friction_torsional": run.mu * TORSION}
+        scene.add_entity(gs.morphs.Plane(), material=gs.materials.Rigid(**both))
+        shape = gs.morphs.MJCF(
+            file=f"""
+            <mujoco>
+              <worldbody>
+                <body pos="0 0 0.02">
+                  <joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
+                  <joint type="hinge" axis="0 0 1"/>
+                  <inertial pos="0 0 0" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>
+                  <geom type="sphere" size="0.02" pos="{run.offset} 0 0"/>
+                </body>
+              </worldbody>
+            </mujoco>"""
+        )
+        body = scene.add_entity(shape, material=gs.materials.Rigid(**both))
+        scene.build(n_envs=n)
+        return scene, body
+
+    def forces(self, run: Run) -> Floats:
+        """Forces along and about the joints at the starts of all steps: [steps, 1, 4]."""
+        t = times(run, self.dt)
+        return np.insert(run.load(t), 2, -run.grip(t), axis=1)[:, np.newaxis]
+
+    def __call__(self, run: Run) -> tuple[Floats, Floats]:
+        """What the body does in a run."""
+        scene, body = self.start(run)
+
+        def state() -> tuple[Floats, Floats]:
+            return body.get_dofs_position().numpy().copy(), body.get_dofs_velocity().numpy().copy()
+
+        rows = [state()]
+        for force in self.forces(run):
+            body.control_dofs_force(force)
+            scene.step()
+            rows.append(state())
+        poses, twists = (np.array(of, dtype=float)[:, 0, [0, 1, 3]] for of in zip(*rows, strict=True))
+        return poses, twists
+
+    def rollout(self, run: Run, n: int) -> Callable[[], object]:
+        """What runs `n` pads at once."""
+        scene, body = self.start(run, n)
+        forces = self.forces(run)
+
+        def rollout() -> None:
+            for force in forces:
+                body.control_dofs_force(force.repeat(n, axis=0))
+                scene.step()
+
+        return rollout
+
+
 # Answers.
 
 
@@ -506,8 +612,24 @@ TESTS = {
     "pre-sliding loop [%]": loop,
 }
 
-ENGINES: list[Engine] = [Bristle("distributed"), Bristle("reduced"), MuJoCo(0), MuJoCo(20), Drake(), PyBullet()]
-PACKAGES = {"bristle": "bristle", "MuJoCo": "mujoco", "Drake": "drake", "PyBullet": "pybullet"}
+ENGINES: list[Engine] = [
+    Bristle("distributed"),
+    Bristle("reduced"),
+    MuJoCo(0),
+    MuJoCo(20),
+    Drake(),
+    PyBullet(),
+    Genesis(),
+    Genesis("convex"),
+    Genesis("no-slip"),
+]
+PACKAGES = {
+    "bristle": "bristle",
+    "MuJoCo": "mujoco",
+    "Drake": "drake",
+    "PyBullet": "pybullet",
+    "Genesis": "genesis-world",
+}
 
 
 def cost(engine: Engine) -> float:
@@ -521,24 +643,23 @@ def cost(engine: Engine) -> float:
     return 1e6 * min((took(6.0) - took(1.0)) / (5.0 / engine.dt) for _ in range(3))
 
 
-def many(engine: Bristle, n: int = 1000) -> float:
+def many(engine: Bristle | Genesis, n: int = 1000) -> float:
     """The same of `n` pads at once, for one of them [us]."""
     run = Run(1.0, along(lambda t: LIMIT * (0.4 + 0.3 * np.sin(10 * math.pi * t))))
-    batch, controls = engine.batch(run, n), engine.controls(run)
-    steps = len(times(run, engine.dt))
+    rollout = engine.rollout(run, n)
     took = []
     for _ in range(3):
         began = time.perf_counter()
-        batch.rollout(steps, controls, every=steps)
+        rollout()
         took.append(time.perf_counter() - began)
-    return 1e6 * min(took) / steps / n
+    return 1e6 * min(took) / len(times(run, engine.dt)) / n
 
 
 def measure(engine: Engine, names: list[str]) -> dict[str, float]:
     """Errors of an engine, and its cost."""
     row = {name: float(TESTS[name](engine)) for name in names}
     row["a step [us]"] = cost(engine)
-    if isinstance(engine, Bristle):
+    if isinstance(engine, Bristle | Genesis):
         row["a step of 1000 [us]"] = many(engine)
     return row
 
