@@ -11,10 +11,11 @@ use crate::interval::Spread;
 use crate::model::Problem;
 use crate::noise::median;
 use crate::posterior::samples;
+use crate::report::digits;
 use crate::residuals::{Channel, channels, misfit};
 use crate::search::{Known, Null, Searching, Stopped};
 use crate::trust_region::{Found, Loss, Start};
-use crate::unknown::{Quantity, Unknown};
+use crate::unknown::{Part, Quantity, Unknown};
 
 /// Recordings whose usual speeds differ by at most this factor have one sliding friction.
 const SAME_SPEED: f64 = 1.2;
@@ -52,13 +53,16 @@ impl Searching<'_> {
         let posterior = self.posterior(&best, spread.as_ref(), needed, changes)?;
         let problem = &self.problem;
         let unknowns = &problem.unknowns;
-        let is_sensor = |j: usize| matches!(unknowns[j].quantity, Quantity::Sensor { .. });
+        // A gain or a delay is calibrated; an offset that is held is a guess.
+        let is_guess = |j: usize| {
+            !matches!(unknowns[j].quantity, Quantity::Sensor { part: Part::Gain | Part::Delay | Part::Drift, .. })
+        };
         let asked: Vec<bool> = self.held();
         let estimate = |j: usize| {
             let unknown = &unknowns[j];
             let value = unknown.value(best.point[j]);
-            // Who is told only beside a held unknown of the contact is not told alone.
-            let beside = directions.iter().find(|(held, partners)| partners.contains(&j) && !is_sensor(*held));
+            // Who is told only beside such an unknown is not told alone.
+            let beside = directions.iter().find(|(held, partners)| partners.contains(&j) && is_guess(*held));
             let held = best.held[j];
             let closed = intervals[j].map_or([false; 2], |i| i.closed);
             let ends = intervals[j].map_or(unknown.bounds, |i| i.ends.map(|e| unknown.value(e)));
@@ -183,15 +187,24 @@ impl Searching<'_> {
         let all: Vec<(usize, f64)> = (0..self.problem.repeated.len()).filter_map(of).collect();
         let low = all.iter().map(|of| of.1).fold(f64::INFINITY, f64::min);
         let high = all.iter().map(|of| of.1).fold(0.0, f64::max);
-        let is_one = high <= SAME_SPEED * low;
+        let unknowns = &self.problem.unknowns;
+        let is_own = |u: &Unknown| u.quantity == Quantity::Scenario && u.recording.is_some();
+        let is_one = high <= SAME_SPEED * low && !unknowns.iter().any(is_own);
         let some = if is_one { &all[..all.len().min(1)] } else { &all[..] };
         let name = |r: usize| if is_one { "sliding_friction".to_owned() } else { format!("sliding_friction@{r}") };
-        some.iter().filter_map(|(r, speed)| self.sliding_friction_at(*speed, name(*r), best, spread)).collect()
+        some.iter().filter_map(|(r, speed)| self.sliding_friction_at(*r, *speed, name(*r), best, spread)).collect()
     }
 
     /// `g(v) + sigma2 v` at a speed, over all of the pressure; none of a body that moves freely, of several
     /// patches, and of friction by direction, whose sliding friction is no one number.
-    fn sliding_friction_at(&self, speed: f64, name: String, best: &Found, spread: Option<&Spread>) -> Option<Estimate> {
+    fn sliding_friction_at(
+        &self,
+        recording: usize,
+        speed: f64,
+        name: String,
+        best: &Found,
+        spread: Option<&Spread>,
+    ) -> Option<Estimate> {
         let problem = &self.problem;
         let contact = &problem.scenario.first().contact;
         let patch = &contact.patch;
@@ -199,7 +212,7 @@ impl Searching<'_> {
             return None;
         }
         let at = |point: &[f64]| {
-            let numbers = problem.numbers(point, 0);
+            let numbers = problem.numbers(point, recording);
             let contact = problem.scenario.variant(0, problem.scenario.spec().seed, &numbers).ok()?;
             let f = contact.friction.effective_for_law();
             let falling = f.mu_c + (f.mu_s - f.mu_c) * (-(speed / f.v_s).powf(f.gamma)).exp();
@@ -232,7 +245,7 @@ impl Searching<'_> {
             closed: [true; 2],
             profile: false,
             held: false,
-            note: format!("friction over normal force in steady sliding at {speed:.3e} m/s"),
+            note: format!("friction over normal force in steady sliding at {} m/s", digits(speed)),
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bristle::error::{EngineError, ParameterError};
 use bristle_scenario::{Scenario, ScenarioError};
 
-use crate::file::{FitFile, UnknownSpec};
+use crate::file::{FitFile, LossName, UnknownSpec};
 use crate::identify::{Direction, Speeds, beforehand, speeds};
 use crate::interval::Spread;
 use crate::model::Problem;
@@ -15,7 +15,7 @@ use crate::recording::{Recording, RecordingError};
 use crate::repeated::{Repeated, spread as deviation_of};
 use crate::residuals::{Channel, Misfit};
 use crate::search::{Null, Searching};
-use crate::trust_region::{Found, Loss};
+use crate::trust_region::{Found, HUBER, Loss};
 use crate::unknown::{Quantity, START, Sizes, Unknown, unknown};
 
 /// Why a fit has no result.
@@ -219,6 +219,11 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     for recording in recordings {
         repeated.push(Repeated::new(recording.clone(), spec.share, spec.burn_in)?);
     }
+    let is_huber = spec.loss == LossName::Huber;
+    if is_huber {
+        // Values that are far off shall not make the others small.
+        repeated.iter_mut().for_each(Repeated::weigh_by_medians);
+    }
     let duration = recordings.iter().filter_map(|r| r.time.last()).copied().fold(0.0, f64::max);
     let period = median(recordings.iter().flat_map(|r| r.time.windows(2).map(|t| t[1] - t[0])).collect());
     let needed = needed(recordings);
@@ -248,7 +253,8 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
         let accepted = format!("at least ten for each of {free} unknowns");
         return Err(ParameterError::new("samples that are compared", rows, accepted).into());
     }
-    let mut search = Searching { problem, file, ask, stopped: false, loss: Loss::Squares };
+    let loss = if is_huber { HUBER } else { Loss::Squares };
+    let mut search = Searching { problem, file, ask, stopped: false, loss };
     let mut notes: Vec<String> =
         recordings.iter().flat_map(|r| &r.notes).map(|n| n.trim_end_matches('.').to_owned()).collect();
     if spec.burn_in == 0.0 && !is_free && recordings.iter().any(|r| r.pieces.len() > 1) {

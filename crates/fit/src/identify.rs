@@ -4,7 +4,8 @@
 use nalgebra::DMatrix;
 
 use crate::model::Problem;
-use crate::noise::median;
+use crate::noise::{median, sensor_noise};
+use crate::repeated::spread;
 use crate::report::digits;
 use crate::unknown::{Part, Quantity, Unknown};
 
@@ -142,7 +143,7 @@ pub fn sentence(held: &Unknown, partners: &[&Unknown], at: f64) -> String {
     let at = digits(at);
     let list = partners.iter().map(|u| u.name.as_str()).collect::<Vec<_>>().join(", ");
     match (partners.is_empty(), &held.quantity) {
-        (true, _) => format!("{name} moves nothing in this recording: it is held at {at}"),
+        (true, _) => format!("{name} moves nothing that is seen beside the residual: it is held at {at}"),
         (false, Quantity::Sensor { part: Part::Gain | Part::Delay, .. }) => {
             format!("{name} is one direction with {list}: it is held at {at}; only a calibration can tell it")
         }
@@ -207,6 +208,26 @@ pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
     Some(Speeds { usual: median(moving.clone()), range: [at(0.05)?, at(0.95)?], turns_back, is_rotation })
 }
 
+/// Whether all of a recording slides one way under a normal force that is constant but for noise.
+pub fn slides_one_way(problem: &Problem<'_>, recording: usize) -> bool {
+    let Some(speeds) = speeds(problem, recording).filter(|s| !s.turns_back && !s.is_rotation) else { return false };
+    let repeated = &problem.repeated[recording];
+    let recording = &repeated.recording;
+    // Slow parts, such as a rest at the start, show the force without friction of sliding.
+    let slow = recording.inputs.iter().filter(|c| c.name.starts_with("position.")).all(|c| {
+        let n = c.values.len();
+        let stride = (n / 50).max(1);
+        let part = |i: usize| (c.values[(i + stride).min(n - 1)] - c.values[i]).abs();
+        let time = |i: usize| recording.time[(i + stride).min(n - 1)] - recording.time[i];
+        (0..n - 1).step_by(stride).all(|i| part(i) > 0.2 * speeds.usual * time(i))
+    });
+    let is_constant = recording.input("normal_force").is_none_or(|force| {
+        let mean = force.values.iter().sum::<f64>() / force.values.len().max(1) as f64;
+        spread(&force.values) < (2.0 * sensor_noise(&force.values)).max(1e-3 * mean.abs())
+    });
+    slow && is_constant && speeds.range[1] < 1.5 * speeds.range[0]
+}
+
 /// What the recordings cannot tell by what was done in them, in sentences; what the file holds is known.
 pub fn beforehand(problem: &Problem<'_>, held: &[bool]) -> Vec<String> {
     let mut all = Vec::new();
@@ -230,8 +251,9 @@ pub fn beforehand(problem: &Problem<'_>, held: &[bool]) -> Vec<String> {
             && let Some(list) =
                 listed(&["friction.v_s", "friction.mu_s_over_mu_c", "friction.gamma", "friction.sigma2"])
         {
+            let [low, high] = [low, high].map(digits);
             all.push(format!(
-                "it slides at {low:.3e} to {high:.3e} {unit} alone: that shows the sliding friction at this speed, not \
+                "it slides at {low} to {high} {unit} alone: that shows the sliding friction at this speed, not \
                  how it depends on the speed ({list})"
             ));
         }

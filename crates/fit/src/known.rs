@@ -2,7 +2,7 @@
 //! reach.
 
 use crate::fit::FitError;
-use crate::identify::{mimicked_sensor, null_direction, speeds};
+use crate::identify::{mimicked_sensor, null_direction, slides_one_way, speeds};
 use crate::interval::{Target, profile, spread};
 use crate::noise::{Autoregression, rms};
 use crate::search::{Known, Null, Searching, Stopped, is_ratio};
@@ -21,6 +21,9 @@ impl Searching<'_> {
         mut directions: Vec<Null>,
     ) -> Result<(Found, Vec<Null>), FitError> {
         let segments = self.segments();
+        if directions.is_empty() {
+            best = self.hold_offsets(best, &mut directions)?;
+        }
         // Gains and delays without which the residual is much larger.
         let mut needed = Vec::new();
         self.problem.central = true;
@@ -37,7 +40,7 @@ impl Searching<'_> {
             let Some(linear) = self.problem.evaluate(&[start])?.remove(0) else { break };
             let mut jacobian = linear.jacobian.select_columns(&free);
             for segment in &segments {
-                let residual = &best.linear.residual.as_slice()[segment.clone()];
+                let residual = &self.loss.clipped(&best.linear.residual.as_slice()[segment.clone()]);
                 let size = rms(residual.iter().copied());
                 let n = segment.len();
                 let process = Autoregression::of(residual, 0.0);
@@ -57,16 +60,50 @@ impl Searching<'_> {
             let with = best.clone();
             best = self.again(best, &all_held, point.clone(), "without what cannot be told")?;
             self.problem.central = true;
-            if may_be_needed && best.cost > NEEDED * NEEDED * with.cost {
-                needed.push(held);
+            if best.cost > NEEDED * NEEDED * with.cost {
                 best = with;
-                continue;
+                if may_be_needed {
+                    needed.push(held);
+                    continue;
+                }
+                // Nothing is seen of it here, but at its value in the scenario the others do not fit.
+                point[held] = best.point[held];
             }
             directions.push((held, partners));
             (best.held, best.point[held]) = (all_held, point[held]);
         }
         self.add_coulomb(&best, &mut directions);
         Ok((best, directions))
+    }
+
+    /// Holds the offsets of forces where all of a recording slides one way under a normal force that is
+    /// constant but for the noise of its sensor: that noise would seem to tell the offset from friction.
+    fn hold_offsets(&mut self, mut best: Found, directions: &mut Vec<Null>) -> Result<Found, FitError> {
+        let Some(mu_c) = self.problem.unknowns.iter().position(|u| u.path() == "friction.mu_c") else {
+            return Ok(best);
+        };
+        let one_way = |r: usize| slides_one_way(&self.problem, r);
+        let one_way: Vec<bool> = (0..self.problem.repeated.len()).map(one_way).collect();
+        let offsets: Vec<usize> = (0..best.point.len())
+            .filter(|j| {
+                let unknown = &self.problem.unknowns[*j];
+                let is_offset = matches!(unknown.quantity, Quantity::Sensor { part: Part::Offset, .. });
+                let is_of_force = unknown.path().starts_with("wrench.f") && unknown.prior.is_none();
+                let of = unknown.recording.map_or_else(|| one_way.iter().all(|is| *is), |r| one_way[r]);
+                is_offset && is_of_force && of && !best.held[*j] && !best.held[mu_c]
+            })
+            .collect();
+        // With a recording that turns back the coefficient is told.
+        if one_way.iter().all(|is| *is) {
+            for j in offsets {
+                let (mut point, mut held) = (best.point.clone(), best.held.clone());
+                (point[j], held[j]) = (self.problem.unknowns[j].rest(), true);
+                best = self.again(best, &held, point.clone(), "without what cannot be told")?;
+                (best.held, best.point[j]) = (held, point[j]);
+                directions.push((j, vec![mu_c]));
+            }
+        }
+        Ok(best)
     }
 
     /// Where the rise of friction at rest cannot be told, the Coulomb coefficient cannot be told alone,

@@ -24,7 +24,7 @@ use crate::repeated::Repeated;
 use crate::report::digits;
 use crate::search::Null;
 use crate::trust_region::Start;
-use crate::unknown::{Quantity, Unknown};
+use crate::unknown::{Part, Quantity, Unknown};
 
 /// An experiment has no use if no interval is narrower than this share of what it was.
 const SHRUNK: f64 = 0.95;
@@ -240,7 +240,8 @@ fn told(blocks: &[Block], unknowns: &[Unknown], asked: &[bool], needed: &[usize]
 /// Whether an unknown is told alone: neither held, nor beside a number of the contact that is.
 fn is_alone(j: usize, null: &[Null], unknowns: &[Unknown]) -> bool {
     null.iter().all(|(held, partners)| {
-        let is_sensor = matches!(unknowns[*held].quantity, Quantity::Sensor { .. });
+        let is_sensor =
+            matches!(unknowns[*held].quantity, Quantity::Sensor { part: Part::Gain | Part::Delay | Part::Drift, .. });
         *held != j && (is_sensor || !partners.contains(&j))
     })
 }

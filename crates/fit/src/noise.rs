@@ -137,10 +137,19 @@ pub fn coloured(
 }
 
 /// The sensor's noise by the second differences of what it says, which a smooth signal hardly has:
-/// `median |x_(i-1) - 2 x_i + x_(i+1)| / (0.6745 sqrt 6)`.
+/// `median |x_(i-1) - 2 x_i + x_(i+1)| / (0.6745 sqrt 6)`; of a sensor that says the same number most of the
+/// time that of its resolution, `step / sqrt 12`.
 pub fn sensor_noise(values: &[f64]) -> f64 {
     let all = values.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).abs()).filter(|d| d.is_finite());
-    median(all.collect()) / (0.6745 * 6.0f64.sqrt())
+    let noise = median(all.collect()) / (0.6745 * 6.0f64.sqrt());
+    if noise > 0.0 { noise } else { resolution(values) / 12.0f64.sqrt() }
+}
+
+/// The least change from a value to the next; 0 of values that never change.
+pub fn resolution(values: &[f64]) -> f64 {
+    let changes = values.windows(2).map(|w| (w[1] - w[0]).abs()).filter(|d| *d > 0.0 && d.is_finite());
+    let least = changes.fold(f64::INFINITY, f64::min);
+    if least.is_finite() { least } else { 0.0 }
 }
 
 /// The median; 0 of nothing.

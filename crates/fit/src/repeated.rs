@@ -5,6 +5,7 @@ use bristle::contact::Contact;
 use bristle::error::ParameterError;
 use bristle::schedule::Signal;
 
+use crate::noise::median;
 use crate::recording::{Recording, TwistSteps};
 
 /// Which samples are asked for.
@@ -56,6 +57,16 @@ impl Repeated {
         let channels = recording.compared.len();
         let deviations = recording.compared.iter().map(|c| spread(&c.values).max(f64::MIN_POSITIVE)).collect();
         Ok(Self { fitted, used, signs: vec![1.0; channels], deviations, inputs, before: None, recording })
+    }
+
+    /// Takes the deviations of channels from medians, which a few values do not change.
+    pub(crate) fn weigh_by_medians(&mut self) {
+        for (deviation, channel) in self.deviations.iter_mut().zip(&self.recording.compared) {
+            let finite: Vec<f64> = channel.values.iter().copied().filter(|v| v.is_finite()).collect();
+            let middle = median(finite.clone());
+            let size = median(finite.iter().map(|v| (v - middle).abs()).collect()) / 0.6745;
+            *deviation = if size > 0.0 { size } else { *deviation };
+        }
     }
 
     /// Lets the run begin `lead` \[s\] before the first sample, for a motion before the recording; the other

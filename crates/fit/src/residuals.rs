@@ -6,6 +6,7 @@ use bristle::error::EngineError;
 use crate::model::Problem;
 use crate::noise::{Autoregression, median, period, repeatability, rms, sensor_noise};
 use crate::repeated::Reach;
+use crate::report::digits;
 use crate::sensor::sensor;
 
 /// A compared quantity of a recording.
@@ -48,6 +49,13 @@ pub struct Channel {
 }
 
 impl Channel {
+    /// A way in which the model misses it.
+    fn missed(&self, on: &'static str, share: f64, sentence: String) -> Misfit {
+        let Self { name, recording, .. } = self;
+        let sentence = format!("{name} of {recording}: {sentence}");
+        Misfit { channel: name.clone(), recording: recording.clone(), on, share, sentence }
+    }
+
     /// Model less measurement of the samples of a range.
     pub fn errors(&self, of: std::ops::Range<usize>) -> Vec<f64> {
         let pairs = self.model[of.clone()].iter().zip(&self.measured[of]);
@@ -60,6 +68,8 @@ impl Channel {
 pub struct Misfit {
     /// The quantity.
     pub channel: String,
+    /// The recording.
+    pub recording: String,
     /// What the residual depends on.
     pub on: &'static str,
     /// Share of the residual's square that the dependence explains [-].
@@ -140,6 +150,19 @@ fn explained(errors: &[f64], by: &[f64]) -> f64 {
     if whole > 0.0 { (0..GROUPS).map(of_group).sum::<f64>() / whole } else { 0.0 }
 }
 
+/// Share of the square of `errors` about their mean that a line over `by` explains.
+fn explained_by_line(errors: &[f64], by: &[f64]) -> f64 {
+    let pairs = || errors.iter().zip(by).filter(|(e, x)| e.is_finite() && x.is_finite());
+    let n = pairs().count().max(1) as f64;
+    let [e_mean, x_mean] = [pairs().map(|p| p.0).sum::<f64>() / n, pairs().map(|p| p.1).sum::<f64>() / n];
+    let (mut ee, mut xx, mut ex) = (0.0, 0.0, 0.0);
+    pairs().for_each(|(e, x)| {
+        let (e, x) = (e - e_mean, x - x_mean);
+        (ee, xx, ex) = (ee + e * e, xx + x * x, ex + e * x);
+    });
+    if ee > 0.0 && xx > 0.0 { ex * ex / (ee * xx) } else { 0.0 }
+}
+
 /// rms of a force over its sensor's noise up to which no friction is seen in it [-].
 const UNSEEN: f64 = 1.3;
 
@@ -147,12 +170,9 @@ const UNSEEN: f64 = 1.3;
 fn noise_alone(place: usize, channels: &[Channel]) -> Option<Misfit> {
     let mut wrenches = channels.iter().filter(|c| c.place == place && c.name.starts_with("wrench."));
     let first = wrenches.clone().next()?;
-    let sentence = || {
-        let (recording, name) = (&first.recording, &first.name);
-        format!("{name}: no friction is seen in {recording}, which has the noise of its sensors alone")
-    };
     let is_noise = wrenches.all(|c| c.seen < UNSEEN * c.sensor);
-    is_noise.then(|| Misfit { channel: first.name.clone(), on: "noise", share: 1.0, sentence: sentence() })
+    let sentence = "no friction is seen: this is the noise of its sensor";
+    is_noise.then(|| first.missed("noise", 1.0, sentence.to_owned()))
 }
 
 /// Friction of which the model has less than half.
@@ -161,13 +181,12 @@ fn little_explained(channel: &Channel) -> Option<Misfit> {
     let is_little = channel.name.starts_with("wrench.") && share < 0.5 && channel.residual > 3.0 * channel.sensor;
     let sentence = || {
         format!(
-            "{}: the model has {:.0} % of the square of what was measured: a unit, a column or a bound may be wrong, or \
-             friction is not what was measured",
-            channel.name,
+            "the model has {:.0} % of the square of what was measured: a sign, a unit, a column or a bound may be \
+             wrong, or friction is not what was measured",
             100.0 * share.max(0.0)
         )
     };
-    is_little.then(|| Misfit { channel: channel.name.clone(), on: "everything", share, sentence: sentence() })
+    is_little.then(|| channel.missed("everything", share, sentence()))
 }
 
 /// Where the model misses: what residuals depend on, beyond what noise of their correlation would show.
@@ -196,16 +215,16 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
         }
         // Groups of independent samples would explain (GROUPS - 1)/effective by chance.
         let chance = (GROUPS as f64 - 1.0) / effective.max(GROUPS as f64);
+        let line_chance = 1.0 / effective.max(GROUPS as f64);
         let step = if channel.time.len() > 1 { channel.time[1] - channel.time[0] } else { 0.0 };
         if channel.correlated > 3.0 * step && channel.residual > 2.0 * channel.sensor {
             let sentence = format!(
-                "{}: the residual is {:.1} times the sensor's noise and correlated over {:.2} s: the law has a \
-                 structure that differs from the contact's",
-                channel.name,
+                "the residual is {:.1} times the sensor's noise and correlated over {} s: the contact differs from the \
+                 scenario in its law or otherwise, or what was measured in its times or by noise that is correlated",
                 channel.residual / channel.sensor.max(f64::MIN_POSITIVE),
-                channel.correlated
+                digits(channel.correlated)
             );
-            all.push(Misfit { channel: channel.name.clone(), on: "itself", share: 1.0, sentence });
+            all.push(channel.missed("itself", 1.0, sentence));
         }
         // What a law misses comes again; bristles that are loaded at the start are missed there alone.
         let (early, late) = errors.split_at(n / 20);
@@ -213,19 +232,18 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
             let squares = |errors: &[f64]| errors.iter().filter(|e| e.is_finite()).map(|e| e * e).sum::<f64>();
             let share = squares(early) / squares(&errors);
             let sentence = format!(
-                "{}: the first twentieth has {:.0} % of the residual's square: bristles may have been loaded there; \
+                "the first twentieth has {:.0} % of the residual's square: bristles may have been loaded there; \
                  `burn_in`, or the unknowns start.x, start.y, start.theta, allow for that",
-                channel.name,
                 100.0 * share,
             );
-            all.push(Misfit { channel: channel.name.clone(), on: "the start", share, sentence });
+            all.push(channel.missed("the start", share, sentence));
         }
         for (on, by) in causes {
-            let share = explained(&errors, &by);
-            if share > (3.0 * chance).max(0.1) {
-                let percent = 100.0 * share;
-                let sentence = format!("{}: {on} explains {percent:.0} % of the residual", channel.name);
-                all.push(Misfit { channel: channel.name.clone(), on, share, sentence });
+            let (groups, line) = (explained(&errors, &by), explained_by_line(&errors, &by));
+            // A line has one number, and less of it is chance.
+            if groups > (3.0 * chance).max(0.1) || line > (3.0 * line_chance).max(0.1) {
+                let share = groups.max(line);
+                all.push(channel.missed(on, share, format!("{on} explains {:.0} % of the residual", 100.0 * share)));
             }
         }
     }

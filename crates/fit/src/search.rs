@@ -39,6 +39,9 @@ pub(crate) fn is_ratio(unknown: &Unknown) -> bool {
     ["friction.mu_s_over_mu_c", "friction.mu_s"].contains(&unknown.path())
 }
 
+/// A given sign of the force is doubted if the other one leaves less than this share of the squares.
+const WRONG_SIGN: f64 = 0.5;
+
 /// The starts that are looked at for each one that is searched from.
 const SCREENED: usize = 6;
 
@@ -82,7 +85,7 @@ impl Searching<'_> {
 
     /// Points to search from, the best first: of those that a random choice within the bounds gives.
     pub(crate) fn screen(&mut self, notes: &mut Vec<String>) -> Result<Vec<Start>, FitError> {
-        let (held, spec) = (self.held(), &self.file.spec);
+        let (held, spec, loss) = (self.held(), &self.file.spec, self.loss);
         let unknowns = &self.problem.unknowns;
         let chosen = |k: usize| {
             let draw = Draw::new(spec.seed, k as u64);
@@ -100,15 +103,17 @@ impl Searching<'_> {
             (0..SCREENED * spec.starts).map(|k| Start { point: chosen(k), held: none.clone() }).collect();
         let costs = |problem: &Problem<'_>| -> Result<Vec<f64>, FitError> {
             let all = problem.evaluate(&starts)?;
-            Ok(all.iter().map(|l| l.as_ref().map_or(f64::INFINITY, |l| Loss::Squares.cost(&l.residual))).collect())
+            Ok(all.iter().map(|l| l.as_ref().map_or(f64::INFINITY, |l| loss.cost(&l.residual))).collect())
         };
         let mut best = costs(&self.problem)?;
         // All channels of a recording whose sign is unknown have the same.
         for r in 0..self.problem.repeated.len() {
             let is_asked = |c: &crate::recording::Channel| c.sign == Sign::Auto;
-            let channels = self.problem.repeated[r].recording.compared.iter().map(is_asked).collect::<Vec<_>>();
-            if !channels.contains(&true) {
-                continue;
+            let compared = &self.problem.repeated[r].recording.compared;
+            let mut channels = compared.iter().map(is_asked).collect::<Vec<_>>();
+            let is_given = !channels.contains(&true);
+            if is_given {
+                channels = compared.iter().map(|c| c.name.starts_with("wrench.")).collect();
             }
             let turn = |problem: &mut Problem<'_>| {
                 problem.repeated[r].signs.iter_mut().zip(&channels).filter(|(_, a)| **a).for_each(|(s, _)| *s = -*s);
@@ -117,7 +122,12 @@ impl Searching<'_> {
             let turned = costs(&self.problem)?;
             let least = |costs: &[f64]| costs.iter().copied().fold(f64::INFINITY, f64::min);
             let name = &self.problem.repeated[r].recording.name;
-            if least(&turned) < least(&best) {
+            if is_given {
+                if least(&turned) < WRONG_SIGN * least(&best) {
+                    notes.push(format!("{name}: the opposite `sign` of the force fits far better"));
+                }
+                turn(&mut self.problem);
+            } else if least(&turned) < least(&best) {
                 notes.push(format!(
                     "{name}: the force is taken with the opposite sign, which fits better; its offset \
                                  is that of the turned force"
@@ -285,7 +295,6 @@ impl Searching<'_> {
                 }
             }
             self.problem.repeated.iter_mut().zip(by_channel).for_each(|(r, own)| r.deviations = own);
-            self.loss = if is_huber { Loss::Huber(1.345) } else { Loss::Squares };
             let (held, point) = (best.held.clone(), best.point.clone());
             best = self.again(best, &held, point, "weights")?;
         }

@@ -17,6 +17,9 @@ pub enum Loss {
     Huber(f64),
 }
 
+/// Huber's loss with 95 % of the efficiency of squares under normal noise.
+pub const HUBER: Loss = Loss::Huber(1.345);
+
 impl Loss {
     /// `rho(r)`.
     pub fn rho(self, r: f64) -> f64 {
@@ -32,6 +35,12 @@ impl Loss {
             Self::Huber(k) if r.abs() > k => k / r.abs(),
             _ => 1.0,
         }
+    }
+
+    /// Residuals of which those that pull less than they are large are cut: Huber's, three bounds away.
+    pub fn clipped(self, residual: &[f64]) -> Vec<f64> {
+        let most = if let Self::Huber(k) = self { 3.0 * k } else { f64::INFINITY };
+        residual.iter().map(|r| r.clamp(-most, most)).collect()
     }
 
     /// `sum rho(r_i)/2`.

@@ -46,6 +46,16 @@ pub(super) struct Column {
     pub times: Option<Arc<Vec<f64>>>,
 }
 
+/// The name of a column without a unit in brackets at its end.
+fn without_unit(name: &str) -> &str {
+    let open = match name.chars().last() {
+        Some(']') => name.rfind('['),
+        Some(')') => name.rfind('('),
+        _ => None,
+    };
+    open.map_or(name, |open| name[..open].trim_end())
+}
+
 impl Source {
     /// Opens a file; its format is told by the end of its name.
     pub(super) fn open(path: &Path) -> Result<Self, RecordingError> {
@@ -97,8 +107,13 @@ impl Source {
             let name = name.to_lowercase();
             name.starts_with(&start) || name.strip_prefix('/').is_some_and(|name| name.starts_with(&start))
         };
-        let exact = of(&|name| name == named);
-        let found = if exact.is_empty() { of(&starts) } else { exact };
+        let mut found = of(&|name| name == named);
+        if found.is_empty() {
+            found = of(&|name| without_unit(name) == named);
+        }
+        if found.is_empty() {
+            found = of(&starts);
+        }
         let accepted = match found[..] {
             [one] if !matches!(column, ColumnName::Number(_)) => return Ok(one),
             [_, ..] if !matches!(column, ColumnName::Number(_)) => {

@@ -160,11 +160,51 @@ fn numbers_that_cannot_be_are_said() {
         inputs.position.x = { column = 2, scale = 1e-9 }
         compare.wrench.fx = { column = 3, unit = \"uN\" }";
     let notes = read(&data("tribometer.tsv"), settings).unwrap().notes;
-    let note = "The patch travels 2.285e-10 m from end to end: check the unit of its position.";
+    let note = "The patch travels 2.285e-13 m from end to end: check the unit of its position.";
     assert!(notes.iter().any(|n| n == note), "{notes:?}");
     // Times in s that are said to be in hours.
     let content = std::fs::read_to_string(data("tribometer.tsv")).unwrap().replacen("Time [s]", "Time", 1);
     let settings = "time = { column = 0, unit = \"h\" }\ncompare.wrench.fx.column = 3";
     let recording = read_text("a.tsv", &content, settings).unwrap();
     assert_eq!(recording.notes, ["Samples are 1.800e1 s apart (median): check the unit of the times."]);
+}
+
+/// A name that is a column's but for its unit is that column, although others begin alike.
+#[test]
+fn a_name_without_its_unit_is_found() {
+    let rows: String = (0..20).map(|k| format!("{},{},1,{}\n", 0.1 * f64::from(k), 2 * k, 3 * k)).collect();
+    let content = format!("t [s],Tx [N mm],yaw [deg],y (mm)\n{rows}");
+    let settings = "time.column = \"t\"\ncompare.wrench.tau = { column = \"Tx\" }\n\
+                    inputs.position.y = { column = \"y\" }\ninputs.position.theta.column = \"yaw\"";
+    let recording = read_text("a.csv", &content, settings).unwrap();
+    let y = recording.inputs.iter().find(|c| c.name == "position.y").unwrap();
+    assert!((y.values[1] - 3e-3).abs() < 1e-15 && recording.time[1] == 0.1, "{:?}", y.values);
+    let error = read_text("a.csv", &content, &settings.replace("\"y\"", "\"Y\"")).unwrap_err().to_string();
+    assert!(error.contains("one column, not "), "{error}");
+}
+
+/// Positions that come in steps, or with noise, about as large as the motion between samples are said, with how
+/// far apart samples should be; finer ones are not.
+#[test]
+fn positions_that_are_coarse_beside_the_motion_are_said() {
+    let draw = bristle::random::Draw::new(3, 0);
+    let notes = |position: &dyn Fn(f64, usize) -> [f64; 2]| {
+        let row = |k: usize| {
+            let t = 1e-3 * k as f64;
+            let [x, y] = position(5e-3 * (2.0 * t).sin(), k);
+            format!("{t},{x},{y},{}\n", 0.4 * (2.0 * t).cos().signum() + 0.01 * draw.normal(&format!("f{k}")))
+        };
+        let content = format!("t,x,y,f\n{}", (0..4000).map(row).collect::<String>());
+        let settings = "time.column = 0\ninputs.position.x.column = 1\ninputs.position.y.column = 2\n\
+                        compare.wrench.fx.column = 3";
+        read_text("a.csv", &content, settings).unwrap().notes
+    };
+    let is_said = |notes: &[String]| notes.iter().any(|n| n.starts_with("`position.x` is known to "));
+    let noise = |size: f64, k: usize| size * draw.normal(&format!("{k}"));
+    assert!(!is_said(&notes(&|x, _| [x, 0.0])));
+    assert!(!is_said(&notes(&|x, k| [x + noise(2e-7, k), 0.0])));
+    let counted = notes(&|x, _| [(x / 1e-5).round() * 1e-5, 0.0]);
+    assert!(is_said(&counted) && counted.iter().any(|n| n.contains("`every = 0.00")), "{counted:?}");
+    assert!(is_said(&notes(&|x, k| [x + noise(1e-5, k), 0.0])));
+    assert!(notes(&|x, k| [if k == 77 { x + 0.5 } else { x }, 0.0]).iter().any(|n| n.contains("jumps 2 times faster")));
 }
