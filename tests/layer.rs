@@ -250,8 +250,8 @@ fn shear_acts_on_the_object() {
     }
 }
 
-/// Cells that a batch gives are those of its present sample: forces sum to the wrench, and normal forces to the
-/// normal force, at the times of frames and between them.
+/// Cells that a batch gives are those of its present sample: forces sum to the wrench, and normal forces to
+/// the normal force, at the times of frames and between them.
 #[test]
 fn cells_of_a_batch_are_those_of_its_sample() {
     let path: Vec<(f64, Press)> = (0..20)

@@ -516,13 +516,13 @@ BristleStatus bristle_batch_patches(BristleBatch *batch,
                                     size_t *count);
 
 /**
- * Reads the normal force and the friction of each cell of the grid of a contact, bottom row first; of several
- * patches those of one patch after the other. The model must be `distributed`.
+ * Reads the normal force and the friction of each cell of the grid of a contact, bottom row first; of
+ * several patches those of one patch after the other. The model must be `distributed`.
  *
- * `normal_force`: `room`, of the cell [N]. `force`: `room` x 2, friction on the body in the axes of the patch
- * [N]; 0 on cells without pressure. `nearness`: `room`, the length of the bristle over its limit [-], 1 in
- * steady sliding. What is NULL is not written. `count`: how many cells there are. With fewer in `room` nothing
- * else is written, and the call fails; with a `room` of 0 it tells `count` alone.
+ * `normal_force`: `room`, of the cell [N]. `force`: `room` x 2, friction on the body in the axes of the
+ * patch [N]; 0 on cells without pressure. `nearness`: `room`, the length of the bristle over its limit [-],
+ * 1 in steady sliding. What is NULL is not written. `count`: how many cells there are. With fewer in `room`
+ * nothing else is written, and the call fails; with a `room` of 0 it tells `count` alone.
  */
 BristleStatus bristle_batch_cells(BristleBatch *batch,
                                   size_t contact,

@@ -43,10 +43,10 @@ weights [row from the bottom, column]";
 /// Writes the table as NPZ: `twists`, `h` (normalised) and `wrenches` (for `mu` [-] and `f_n` \[N\]), all
 /// of shape `(4 N_ls + 1, N_ls + 1, 3)`; `r` \[m\], `u` [m^2]; `cop` and `centre` \[m\]; `weights`
 /// `(ny, nx)`, bottom row first; `metadata`, JSON as bytes: `json.loads(bytes(z["metadata"]))`, with
-/// `single_precision` for nodes that are exact to that only. Of several patches, `patch_cells` `(patches, 2)`,
-/// columns and rows, `patch_cell_m` `(patches, 2)` and `patch_at` `(patches, 3)`, place \[m\] and turn
-/// \[rad\]; `weights` are those of all cells in one row, patch after patch, whose sums are the shares of the
-/// normal force.
+/// `single_precision` for nodes that are exact to that only. Of several patches, `patch_cells`
+/// `(patches, 2)`, columns and rows, `patch_cell_m` `(patches, 2)` and `patch_at` `(patches, 3)`, place \[m\]
+/// and turn \[rad\]; `weights` are those of all cells in one row, patch after patch, whose sums are the
+/// shares of the normal force.
 ///
 /// # Errors
 /// A patch whose cells are parallelograms, which the file could not hold; what the machine says when the file

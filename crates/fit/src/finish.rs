@@ -92,7 +92,21 @@ impl Searching<'_> {
             }
         };
         let mut estimates: Vec<Estimate> = (0..unknowns.len()).filter(|j| !asked[*j]).map(estimate).collect();
-        estimates.extend(self.sliding_friction(&best, spread.as_ref()));
+        // With a held offset it is not told, however its parts are.
+        let is_offset = |j: usize| matches!(unknowns[j].quantity, Quantity::Sensor { part: Part::Offset, .. });
+        let guess = directions.iter().find(|(held, partners)| is_offset(*held) && !partners.is_empty());
+        estimates.extend(self.sliding_friction(&best, spread.as_ref()).into_iter().map(|e| match guess {
+            Some((held, _)) => {
+                let note = format!(
+                    "{}; for {} = {} alone",
+                    e.note,
+                    unknowns[*held].name,
+                    digits(unknowns[*held].value(best.point[*held]))
+                );
+                Estimate { identifiable: false, note, ..e }
+            }
+            None => e,
+        }));
         let said = |(held, partners): &Null| {
             let unknown = &unknowns[*held];
             let at = unknown.value(best.point[*held]);

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 
 use crate::model::Problem;
 use crate::noise::{median, sensor_noise};
+use crate::recording::samples_of_a_speed;
 use crate::repeated::spread;
 use crate::report::digits;
 use crate::unknown::{Part, Quantity, Unknown};
@@ -175,9 +176,13 @@ pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
         let all = recording.inputs.iter().chain(&recording.compared);
         all.filter(|c| c.name == name).map(|c| &c.values).next()
     };
-    let differences = |values: &Vec<f64>| -> Vec<f64> {
-        values.windows(2).zip(recording.time.windows(2)).map(|(v, t)| (v[1] - v[0]) / (t[1] - t[0])).collect()
+    // Of positions that are coarse or noisy over several samples.
+    let apart = samples_of_a_speed(recording);
+    let over = |values: &[f64], i: usize| {
+        let (from, to) = (i.saturating_sub(apart / 2), (i + 1 + (apart - 1) / 2).min(values.len() - 1));
+        (values[to] - values[from]) / (recording.time[to] - recording.time[from])
     };
+    let differences = |values: &Vec<f64>| -> Vec<f64> { (0..values.len() - 1).map(|i| over(values, i)).collect() };
     let velocity = |axis: usize| {
         let twist = ["twist.vx", "twist.vy", "twist.w"][axis];
         let places = [["position.x", "pose.x"], ["position.y", "pose.y"], ["position.theta", "pose.theta"]][axis];

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 pub use error::RecordingError;
 pub use motion::TwistSteps;
+pub(crate) use plausible::samples_of_a_speed;
 pub use spec::{
     ColumnName, ColumnSpec, ComparedColumns, InputColumns, PoseColumns, RecordingSpec, Saturated, Sign, TimeColumn,
     TwistColumns, WrenchColumns,

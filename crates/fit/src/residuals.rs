@@ -28,6 +28,9 @@ pub struct Channel {
     /// rms of what was measured in the fitted part, less the sensor's offset and drift \[SI\].
     #[serde(skip)]
     pub seen: f64,
+    /// Share of the square of that which the model has [-], without the hundredth that is largest.
+    #[serde(skip)]
+    pub explained: f64,
     /// The same in the part that was predicted, if there is one \[SI\].
     pub held_out: Option<f64>,
     /// The mean normal force, of a force \[N\].
@@ -103,6 +106,7 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
                 repeatability: None,
                 residual: 0.0,
                 seen: 0.0,
+                explained: 0.0,
                 held_out: None,
                 normal_force: channel
                     .name
@@ -115,11 +119,14 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
                 fitted,
             };
             let errors = of.errors(0..fitted);
+            let missed = trimmed(&errors);
             of.correlated = Autoregression::of(&errors, 0.0).correlation_time() * step;
             of.residual = rms(errors.into_iter());
             let [offset, drift, ..] = sensor(&problem.unknowns, point, r, &channel.name);
             let seen = of.measured[..fitted].iter().zip(&of.time).map(|(x, t)| x - offset - drift * t);
-            of.seen = rms(seen);
+            let seen: Vec<f64> = seen.collect();
+            of.explained = 1.0 - (missed / trimmed(&seen).max(f64::MIN_POSITIVE)).powi(2);
+            of.seen = rms(seen.into_iter());
             let rest = of.errors(fitted..of.model.len());
             of.held_out = (!rest.is_empty()).then(|| rms(rest.into_iter()));
             // A motion that does not repeat to the last digit does not count: the model has it.
@@ -129,6 +136,14 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
         }
     }
     Ok(all)
+}
+
+/// rms of what is finite but for the hundredth that is largest.
+fn trimmed(values: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = values.iter().map(|x| x.abs()).filter(|x| x.is_finite()).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.truncate(sizes.len() - sizes.len() / 100);
+    rms(sizes.into_iter())
 }
 
 /// Number of groups in which residuals are compared.
@@ -177,7 +192,7 @@ fn noise_alone(place: usize, channels: &[Channel]) -> Option<Misfit> {
 
 /// Friction of which the model has less than half.
 fn little_explained(channel: &Channel) -> Option<Misfit> {
-    let share = 1.0 - (channel.residual / channel.seen.max(f64::MIN_POSITIVE)).powi(2);
+    let share = channel.explained;
     let is_little = channel.name.starts_with("wrench.") && share < 0.5 && channel.residual > 3.0 * channel.sensor;
     let sentence = || {
         format!(

@@ -411,8 +411,8 @@ fn what_is_no_friction_is_said() {
     assert!(!is_said(&other_unit, unseen) && is_said(&other_unit, unexplained), "{other_unit:?}");
 }
 
-/// Two surfaces with coefficients of their own have sliding frictions of their own, although both are slid over
-/// at one speed.
+/// Two surfaces with coefficients of their own have sliding frictions of their own, although both are slid
+/// over at one speed.
 #[test]
 fn surfaces_with_their_own_coefficient_have_their_own_sliding_friction() {
     let file = file("elasto-plastic", "\"friction.mu_c\" = { own = true }", "");
@@ -427,8 +427,8 @@ fn surfaces_with_their_own_coefficient_have_their_own_sliding_friction() {
     }
 }
 
-/// Sliding one way under a load that is constant but for noise tells the coefficient or the offset, however the
-/// noise of the load seems to tell them apart.
+/// Sliding one way under a load that is constant but for noise tells the coefficient or the offset, however
+/// the noise of the load seems to tell them apart.
 #[test]
 fn noise_of_the_normal_force_tells_nothing() {
     let unknowns = "\"friction.mu_c\" = {}";

@@ -171,8 +171,8 @@ impl<'a> Layout<'a> {
     }
 
     /// For every sample the time until the next in which all slides, NaN after a failure, and for every
-    /// contact the time of the first such sample. `slip` has `width` numbers a sample, one for each patch, and
-    /// so have the results; `frames` are the samples of each contact before its failure.
+    /// contact the time of the first such sample. `slip` has `width` numbers a sample, one for each patch,
+    /// and so have the results; `frames` are the samples of each contact before its failure.
     fn times_to_slip(&self, slip: &[f64], frames: &[usize], width: usize) -> (Vec<f64>, Vec<f64>) {
         let (mut to, mut first) = (vec![f64::NAN; slip.len()], Vec::new());
         let each = width * self.times.len();

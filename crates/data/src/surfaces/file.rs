@@ -47,8 +47,8 @@ pub fn publish<E>(
 /// Writes the tables of a sweep as NPZ. As in `Table::save`, with the table as leading axis; `r`, `u`,
 /// `mu`, `f_n` `(tables)`, `cop`, `centre`, `cells`, `cell_m` `(tables, 2)`; `weights` `(tables, ny, nx)` of
 /// the largest grid, NaN beyond a smaller one; of several patches `patch_cells`, `patch_cell_m`, `patch_at`
-/// `(tables, patches, ..)`, 0 where a table has fewer patches; `sweep.<key>` `(tables)` for keys with numbers, else the index
-/// into the values that `metadata` lists; `single_precision` there is a list.
+/// `(tables, patches, ..)`, 0 where a table has fewer patches; `sweep.<key>` `(tables)` for keys with
+/// numbers, else the index into the values that `metadata` lists; `single_precision` there is a list.
 ///
 /// # Errors
 /// What the machine says.

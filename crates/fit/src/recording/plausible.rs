@@ -74,9 +74,37 @@ pub(super) fn notes(recording: &Recording, kinds: [&[Kind]; 2]) -> Vec<String> {
 /// Share of the motion between samples above which the noise of positions is said.
 const COARSE: f64 = 0.2;
 
-/// Positions whose noise or resolution is large beside the motion between samples: the velocities of the model
-/// are their differences.
+/// Positions whose noise or resolution is large beside the motion between samples: the velocities of the
+/// model are their differences.
 fn coarse(recording: &Recording) -> Option<String> {
+    let (name, off, between) = coarseness(recording)?;
+    let n = recording.time.len();
+    let usual = (recording.time[n - 1] - recording.time[0]) / (n - 1) as f64;
+    (off > COARSE * between).then(|| {
+        format!(
+            "`{name}` is known to {} and moves by {} between samples: velocities are differences of positions, and \
+             noise here; `every = {}` s evens it out.",
+            digits(off),
+            digits(between),
+            digits(usual * apart(off, between))
+        )
+    })
+}
+
+/// Number of samples between which a motion is ten times what its positions are off.
+fn apart(off: f64, between: f64) -> f64 {
+    (10.0 * off / between).ceil().max(1.0)
+}
+
+/// Number of samples over which recorded positions show a speed: 1 of positions that are fine enough.
+pub(crate) fn samples_of_a_speed(recording: &Recording) -> usize {
+    let coarse = coarseness(recording).filter(|(_, off, between)| *off > COARSE * between);
+    coarse.map_or(1, |(_, off, between)| (apart(off, between) as usize).min(recording.time.len() / 10).max(1))
+}
+
+/// The position that is least exact beside the motion between samples, by how much the difference of two
+/// samples is off, and that motion.
+fn coarseness(recording: &Recording) -> Option<(String, f64, f64)> {
     let all = || recording.inputs.iter().filter(|c| c.name.starts_with("position.") && c.values.len() > 20);
     let is_turn = |c: &&Channel| c.name == "position.theta";
     let (turns, moves): (Vec<&Channel>, Vec<&Channel>) = all().partition(is_turn);
@@ -97,20 +125,11 @@ fn coarse(recording: &Recording) -> Option<String> {
         (if is_counted { step / 6.0f64.sqrt() } else { 2.0f64.sqrt() * noise_of(&c.values) }, c.name.clone())
     };
     let (off, name) = some.iter().map(off).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let usual = (recording.time[n - 1] - recording.time[0]) / (n - 1) as f64;
-    (between > 0.0 && off > COARSE * between).then(|| {
-        let every = digits(usual * (10.0 * off / between).ceil());
-        format!(
-            "`{name}` is known to {} and moves by {} between samples: velocities are differences of positions, and noise \
-             here; `every = {every}` s evens it out.",
-            digits(off),
-            digits(between)
-        )
-    })
+    (between > 0.0).then_some((name, off, between))
 }
 
-/// The noise of positions by their second to sixth differences: of motion that bends between samples the higher
-/// ones have less.
+/// The noise of positions by their second to sixth differences: of motion that bends between samples the
+/// higher ones have less.
 fn noise_of(values: &[f64]) -> f64 {
     let (mut differences, mut least) = (values.to_vec(), f64::INFINITY);
     // The root of the sum of the squares of binomial coefficients.

@@ -183,8 +183,8 @@ fn a_name_without_its_unit_is_found() {
     assert!(error.contains("one column, not "), "{error}");
 }
 
-/// Positions that come in steps, or with noise, about as large as the motion between samples are said, with how
-/// far apart samples should be; finer ones are not.
+/// Positions that come in steps, or with noise, about as large as the motion between samples are said, with
+/// how far apart samples should be; finer ones are not.
 #[test]
 fn positions_that_are_coarse_beside_the_motion_are_said() {
     let draw = bristle::random::Draw::new(3, 0);
