@@ -54,7 +54,7 @@ fn tables_of_several_patches_survive_their_file() {
         save(&table, &path, 0.6, 4.0).unwrap();
         let back = load(&path).unwrap();
         assert_eq!((back.nodes(), back.radius(), back.rule()), (table.nodes(), table.radius(), rule));
-        let [read, written] = [&back, &table].map(|table| table.patch());
+        let [read, written] = [&back, &table].map(Table::patch);
         assert_eq!(read.parts().len(), 3);
         for (a, b) in read.cells().iter().zip(written.cells()) {
             assert!((a.x - b.x).abs().max((a.y - b.y).abs()) < 1e-16 && (a.w - b.w).abs() < 1e-16, "{a:?} {b:?}");

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 
 use crate::model::Problem;
 use crate::noise::{median, sensor_noise};
-use crate::recording::samples_of_a_speed;
+use crate::recording::{Channel, samples_of_a_speed};
 use crate::repeated::spread;
 use crate::report::digits;
 use crate::unknown::{Part, Quantity, Unknown};
@@ -213,24 +213,31 @@ pub fn speeds(problem: &Problem<'_>, recording: usize) -> Option<Speeds> {
     Some(Speeds { usual: median(moving.clone()), range: [at(0.05)?, at(0.95)?], turns_back, is_rotation })
 }
 
-/// Whether all of a recording slides one way under a normal force that is constant but for noise.
-pub fn slides_one_way(problem: &Problem<'_>, recording: usize) -> bool {
-    let Some(speeds) = speeds(problem, recording).filter(|s| !s.turns_back && !s.is_rotation) else { return false };
-    let repeated = &problem.repeated[recording];
-    let recording = &repeated.recording;
-    // Slow parts, such as a rest at the start, show the force without friction of sliding.
-    let slow = recording.inputs.iter().filter(|c| c.name.starts_with("position.")).all(|c| {
-        let n = c.values.len();
-        let stride = (n / 50).max(1);
-        let part = |i: usize| (c.values[(i + stride).min(n - 1)] - c.values[i]).abs();
-        let time = |i: usize| recording.time[(i + stride).min(n - 1)] - recording.time[i];
-        (0..n - 1).step_by(stride).all(|i| part(i) > 0.2 * speeds.usual * time(i))
-    });
+/// Whether all of a recording slides one way, without a rest, under a normal force that is constant but for
+/// noise: which wrenches then have friction that their offset may have, by the beginning of their names.
+pub fn slides_one_way(problem: &Problem<'_>, recording: usize) -> Option<&'static str> {
+    let speeds = speeds(problem, recording).filter(|s| !s.turns_back && s.range[1] < 1.5 * s.range[0])?;
+    let recording = &problem.repeated[recording].recording;
+    let (n, stride) = (recording.time.len(), (recording.time.len() / 50).max(1));
+    let motion = |kind: &str| -> Vec<&Vec<f64>> {
+        let is_it = |c: &&Channel| {
+            c.name.starts_with(kind) && (c.name.ends_with("theta") || c.name.ends_with(".w")) == speeds.is_rotation
+        };
+        recording.inputs.iter().filter(is_it).map(|c| &c.values).collect()
+    };
+    // A rest shows the force without the friction of sliding.
+    let is_fast = |i: usize| {
+        let to = (i + stride).min(n - 1);
+        let way = motion("position.").iter().map(|p| (p[to] - p[i]).powi(2)).sum::<f64>().sqrt();
+        let speed = motion("twist.").iter().map(|v| v[i].powi(2)).sum::<f64>().sqrt();
+        way / (recording.time[to] - recording.time[i]) + speed > 0.2 * speeds.usual
+    };
     let is_constant = recording.input("normal_force").is_none_or(|force| {
         let mean = force.values.iter().sum::<f64>() / force.values.len().max(1) as f64;
         spread(&force.values) < (2.0 * sensor_noise(&force.values)).max(1e-3 * mean.abs())
     });
-    slow && is_constant && speeds.range[1] < 1.5 * speeds.range[0]
+    let one_way = is_constant && (0..n - 1).step_by(stride).all(is_fast);
+    one_way.then_some(if speeds.is_rotation { "wrench.tau" } else { "wrench.f" })
 }
 
 /// What the recordings cannot tell by what was done in them, in sentences; what the file holds is known.

@@ -7,7 +7,7 @@ use crate::interval::{Target, profile, spread};
 use crate::noise::{Autoregression, rms};
 use crate::search::{Known, Null, Searching, Stopped, is_ratio};
 use crate::trust_region::{Found, Start};
-use crate::unknown::{Part, Quantity};
+use crate::unknown::{Part, Quantity, Unknown};
 
 /// A gain or a delay that numbers of the contact can nearly replace is needed if the residual without it is
 /// so many times as large.
@@ -76,32 +76,31 @@ impl Searching<'_> {
         Ok((best, directions))
     }
 
-    /// Holds the offsets of forces where all of a recording slides one way under a normal force that is
-    /// constant but for the noise of its sensor: that noise would seem to tell the offset from friction.
+    /// Holds the offsets of forces where all recordings slide one way under a normal force that is constant but
+    /// for the noise of its sensor: that noise would seem to tell the offset from friction.
     fn hold_offsets(&mut self, mut best: Found, directions: &mut Vec<Null>) -> Result<Found, FitError> {
-        let Some(mu_c) = self.problem.unknowns.iter().position(|u| u.path() == "friction.mu_c") else {
-            return Ok(best);
-        };
-        let one_way = |r: usize| slides_one_way(&self.problem, r);
-        let one_way: Vec<bool> = (0..self.problem.repeated.len()).map(one_way).collect();
-        let offsets: Vec<usize> = (0..best.point.len())
-            .filter(|j| {
-                let unknown = &self.problem.unknowns[*j];
-                let is_offset = matches!(unknown.quantity, Quantity::Sensor { part: Part::Offset, .. });
-                let is_of_force = unknown.path().starts_with("wrench.f") && unknown.prior.is_none();
-                let of = unknown.recording.map_or_else(|| one_way.iter().all(|is| *is), |r| one_way[r]);
-                is_offset && is_of_force && of && !best.held[*j] && !best.held[mu_c]
-            })
-            .collect();
+        let unknowns = &self.problem.unknowns;
+        let one_way = (0..self.problem.repeated.len()).map(|r| slides_one_way(&self.problem, r));
         // With a recording that turns back the coefficient is told.
-        if one_way.iter().all(|is| *is) {
-            for j in offsets {
-                let (mut point, mut held) = (best.point.clone(), best.held.clone());
-                (point[j], held[j]) = (self.problem.unknowns[j].rest(), true);
-                best = self.again(best, &held, point.clone(), "without what cannot be told")?;
-                (best.held, best.point[j]) = (held, point[j]);
-                directions.push((j, vec![mu_c]));
-            }
+        let Some(one_way) = one_way.collect::<Option<Vec<&str>>>() else { return Ok(best) };
+        let beside = |j: usize| {
+            let offset = &unknowns[j];
+            let is_offset = matches!(offset.quantity, Quantity::Sensor { part: Part::Offset, .. });
+            let is_of_force = offset.path().starts_with(one_way[offset.recording.unwrap_or(0)]);
+            // One offset of several recordings is told by their loads or directions.
+            let is_alone = one_way.len() == 1 || offset.recording.is_some();
+            let of_it = |u: &Unknown| u.recording.is_none() || u.recording == offset.recording;
+            let mu_c = unknowns.iter().position(|u| u.path() == "friction.mu_c" && of_it(u))?;
+            let is_free = offset.prior.is_none() && !best.held[j] && !best.held[mu_c];
+            (is_offset && is_of_force && is_alone && is_free).then_some((j, mu_c))
+        };
+        let offsets: Vec<(usize, usize)> = (0..best.point.len()).filter_map(beside).collect();
+        for (j, mu_c) in offsets {
+            let (mut point, mut held) = (best.point.clone(), best.held.clone());
+            (point[j], held[j]) = (self.problem.unknowns[j].rest(), true);
+            best = self.again(best, &held, point.clone(), "without what cannot be told")?;
+            (best.held, best.point[j]) = (held, point[j]);
+            directions.push((j, vec![mu_c]));
         }
         Ok(best)
     }

@@ -57,7 +57,8 @@ fn patch(k: u64, d: &Dice) -> Arc<Patch> {
 }
 
 fn friction(k: u64, d: &Dice) -> Friction {
-    let law = if k % 4 == 0 { d.pick("law", Law::ALL) } else { d.pick("law", &[Law::LuGre, Law::ElastoPlastic]) };
+    let law =
+        if k.is_multiple_of(4) { d.pick("law", Law::ALL) } else { d.pick("law", &[Law::LuGre, Law::ElastoPlastic]) };
     Friction { law, sigma2: d.between("sigma2", 0.0, 1.0), ..Friction::default() }
 }
 
