@@ -93,6 +93,11 @@ pub struct FitSpec {
     pub recordings: Vec<RecordingSpec>,
 }
 
+/// The key of a motion that recordings say.
+pub(crate) const MOTION: &str = "inputs.twist.vx";
+/// What the fitted scenario says where they do.
+const AT_REST: &str = "# The recording moved the patch. Here it rests: put a motion of yours into inputs.twist.\n";
+
 fn half() -> f64 {
     0.5
 }
@@ -232,15 +237,19 @@ impl FitFile {
         })
     }
 
+    /// Whether the scenario in it has a key.
+    fn says(&self, key: &str) -> bool {
+        let root = self.scenario.parse::<toml_edit::DocumentMut>();
+        root.is_ok_and(|root| key.split('.').try_fold(root.as_item(), |item, part| item.get(part)).is_some())
+    }
+
     /// The text of the scenario in it, with those of `needed` (keys with their values) that it does not say,
     /// because recordings say them.
     fn completed(&self, needed: &[(&str, f64)]) -> Result<(String, usize), ScenarioError> {
         let (mut text, mut lines) = (self.scenario.clone(), 0);
         for (key, value) in needed {
-            let mut root = text.parse::<toml_edit::DocumentMut>().ok();
-            let item = root.as_mut().map(|root| key.split('.').try_fold(root.as_item(), |item, part| item.get(part)));
-            match item {
-                Some(Some(_)) => {}
+            match key {
+                _ if self.says(key) => {}
                 _ if key.contains('.') => text = change(&text, &format!("{key}={value:?}"))?,
                 // The first line, so that the others stay in their order.
                 _ => (text, lines) = (format!("{key} = {value:?}\n{text}"), lines + 1),
@@ -271,7 +280,9 @@ impl FitFile {
     /// A path that cannot be set.
     pub fn fitted(&self, needed: &[(&str, f64)], changes: &[String]) -> Result<String, ScenarioError> {
         let (text, _) = self.completed(needed)?;
-        changes.iter().try_fold(text, |text, c| change(&text, c))
+        let text = changes.iter().try_fold(text, |text, c| change(&text, c))?;
+        let rests = needed.iter().any(|(key, _)| *key == MOTION && !self.says(key));
+        Ok(if rests { format!("{AT_REST}{text}") } else { text })
     }
 
     /// The scenario `text` with the keys of the file `path` in place of its own, those of tables one by one.

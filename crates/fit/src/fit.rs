@@ -6,7 +6,7 @@ use std::time::Instant;
 use bristle::error::{EngineError, ParameterError};
 use bristle_scenario::{Scenario, ScenarioError};
 
-use crate::file::{FitFile, LossName, UnknownSpec};
+use crate::file::{FitFile, LossName, MOTION, UnknownSpec};
 use crate::identify::{Direction, Speeds, beforehand, speeds};
 use crate::interval::Spread;
 use crate::model::Problem;
@@ -202,7 +202,7 @@ pub(crate) fn needed(recordings: &[Recording]) -> Vec<(&'static str, f64)> {
     }
     let moves = |name: &str| name.starts_with("position.") || name.starts_with("twist.");
     if recordings.iter().all(|r| r.inputs.iter().any(|c| moves(&c.name))) {
-        needed.push(("inputs.twist.vx", 0.0));
+        needed.push((MOTION, 0.0));
     }
     needed
 }

@@ -76,8 +76,8 @@ impl Searching<'_> {
         Ok((best, directions))
     }
 
-    /// Holds the offsets of forces where all recordings slide one way under a normal force that is constant but
-    /// for the noise of its sensor: that noise would seem to tell the offset from friction.
+    /// Holds the offsets of forces where all recordings slide one way under a normal force that is constant
+    /// but for the noise of its sensor: that noise would seem to tell the offset from friction.
     fn hold_offsets(&mut self, mut best: Found, directions: &mut Vec<Null>) -> Result<Found, FitError> {
         let unknowns = &self.problem.unknowns;
         let one_way = (0..self.problem.repeated.len()).map(|r| slides_one_way(&self.problem, r));
