@@ -3,6 +3,7 @@
 //! [`Recording::read`] takes a file and a [`RecordingSpec`], which says what the file's columns are. A file
 //! is CSV or TSV, NPZ or NPY, Parquet, or MCAP.
 
+mod coarse;
 mod decimate;
 mod error;
 #[cfg(feature = "mcap")]
@@ -19,9 +20,9 @@ mod units;
 
 use std::ops::Range;
 
+pub(crate) use coarse::samples_of_a_speed;
 pub use error::RecordingError;
 pub use motion::TwistSteps;
-pub(crate) use plausible::samples_of_a_speed;
 pub use spec::{
     ColumnName, ColumnSpec, ComparedColumns, InputColumns, PoseColumns, RecordingSpec, Saturated, Sign, TimeColumn,
     TwistColumns, WrenchColumns,

@@ -115,6 +115,9 @@ impl Searching<'_> {
             if is_given {
                 channels = compared.iter().map(|c| c.name.starts_with("wrench.")).collect();
             }
+            if !channels.contains(&true) {
+                continue;
+            }
             let turn = |problem: &mut Problem<'_>| {
                 problem.repeated[r].signs.iter_mut().zip(&channels).filter(|(_, a)| **a).for_each(|(s, _)| *s = -*s);
             };
