@@ -120,6 +120,8 @@ fn a_friction_map_counts_as_pressure() {
     fs::write(dir.path().join("mapped.toml"), mapped).unwrap();
     let product = "mu = 0.7\nf_n = 2\n[patch]\npressure = [[1.5, 2]]\nsize = [0.02, 0.01]\n";
     fs::write(dir.path().join("product.toml"), product).unwrap();
+    let alone = "mu = 0.8\nf_n = 2\n[patch]\npressure = [[3, 1]]\nsize = [0.02, 0.01]\n[friction]\nmap = [[0.5, 2]]\n";
+    fs::write(dir.path().join("alone.toml"), alone).unwrap();
     let load = "--load=0.3,0.1,0.001";
     let commands: [&[&str]; 3] =
         [&["torsion"], &["margin", load, "--gradients"], &["margin", load, "--f-n", "5", "--at", "origin"]];
@@ -133,6 +135,9 @@ fn a_friction_map_counts_as_pressure() {
             report
         });
         same(&found, &wanted, command);
+        let (name, rest) = command.split_first().unwrap();
+        let alone = json(dir.path(), &[&[*name, "alone.toml"], rest].concat());
+        same(&alone["loads"], &wanted["loads"], command);
     }
     let made = |file: &str| json(dir.path(), &["surface", file, "--n-ls", "4", "--out", &format!("{file}.npz")]);
     let [of_map, of_product] = ["mapped.toml", "product.toml"].map(made);
@@ -156,6 +161,16 @@ fn margins_take_friction_by_direction() {
         close(&report["mu"], 0.8, 1e-12);
         close(&report["loads"][0]["factor"], most, 1e-9);
     }
+    // A patch alone says it as well.
+    let alone = "f_n = 2\n[patch]\ncells = 5\nsize = 0.02\n[friction]\nmu = { along = 0.8, across = 0.2 }\n";
+    fs::write(dir.path().join("alone.toml"), alone).unwrap();
+    let loads = ["--load=1,0.3,0.002", "--load=0,-0.1,0.001"];
+    let [found, wanted] =
+        ["alone.toml", "ribs.toml"].map(|file| json(dir.path(), &[&["margin", file], &loads[..]].concat()));
+    same(&found["loads"], &wanted["loads"], &["margin"]);
+    fs::write(dir.path().join("both.toml"), format!("mu = 0.5\n{alone}")).unwrap();
+    let (code, _, said) = bristle(dir.path(), &["margin", "both.toml", "--load=1,0,0"]);
+    assert!(code == 2 && said.contains("mu = given: expected only one of `mu`, `friction.mu.along`"), "{said}");
     let (code, _, said) = bristle(dir.path(), &["surface", "ribs.toml", "--out", "ribs.npz"]);
     assert!(code != 0 && said.contains("friction.mu: given: expected none"), "{said}");
     assert!(!dir.path().join("ribs.npz").exists());

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::diagnostics::Document;
+use super::friction_axes::MuSpec;
+use super::friction_map::FrictionMapSpec;
 use super::number::Number;
 use super::patches::Patches;
 use super::sampler::Sampler;
 use super::several::{PlacedSpec, Several};
 use super::shapes::OneOrTwo;
-use super::spec::PatchSpec;
+use super::spec::{FrictionSpec, PatchSpec};
 use super::{Clipped, Scenario, ScenarioError};
 use bristle::contact::Model;
 use bristle::error::ParameterError;
 use bristle::limit_surface::Rule;
-use bristle::patch::Patch;
+use bristle::patch::{FrictionAxes, Patch};
 use bristle::random::Draw;
 use bristle::range::{LIMIT_FORCE, MU};
 
@@ -47,14 +49,36 @@ pub struct PatchSource {
 struct PatchFile {
     patch: PatchSpec,
     patches: Option<Vec<PlacedSpec>>,
+    #[serde(default)]
+    friction: FrictionOfPatch,
     mu: Option<f64>,
     f_n: Option<f64>,
 }
 
+/// Friction by region and by direction, as `[friction]` of a scenario has it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FrictionOfPatch {
+    map: Option<FrictionMapSpec>,
+    mu: Option<MuSpec>,
+}
+
+impl FrictionOfPatch {
+    /// The axes of friction, if there are some, and the coefficient along the first, in place of `mu`.
+    fn axes(&self, mu: Option<f64>) -> Result<(Option<FrictionAxes>, Option<f64>), ParameterError> {
+        let along = self.mu.and_then(|of| of.along);
+        if along.is_some() && mu.is_some() {
+            return Err(ParameterError::new("mu", "given", "only one of `mu`, `friction.mu.along`"));
+        }
+        let axes = FrictionSpec { mu: self.mu, ..FrictionSpec::default() }.axes()?;
+        Ok((axes, along.or(mu)))
+    }
+}
+
 impl PatchSource {
     /// The patch of contact 0 of a scenario, or of a file with a `[patch]` table of constants and, if wanted,
-    /// several `[[patches]]`, `mu` [-] and `f_n` \[N\]. `base` is where relative map files are, `name` is
-    /// what errors call the text.
+    /// several `[[patches]]`, `friction.map`, `friction.mu`, `mu` [-] and `f_n` \[N\]. `base` is where
+    /// relative map files are, `name` is what errors call the text.
     ///
     /// ```
     /// use bristle_scenario::PatchSource;
@@ -96,8 +120,9 @@ impl PatchSource {
                 clipped: scenario.clipped(),
             });
         }
-        let PatchFile { patch, patches: placed, mu, f_n } = document.read()?;
+        let PatchFile { patch, patches: placed, friction, mu, f_n } = document.read()?;
         let at = |field: &str, message: String| ScenarioError::field(name, text, field, message);
+        let (axes, mu) = friction.axes(mu).map_err(|e| at(&e.field, e.to_string()).about(&e))?;
         for (field, value, range) in [("mu", mu, MU), ("f_n", f_n, LIMIT_FORCE)] {
             if let Some(v) = value {
                 range.check(field, v).map_err(|e| at(field, e.to_string()))?;
@@ -106,8 +131,9 @@ impl PatchSource {
         if let Some((field, accepted)) = without_effect(&patch) {
             return Err(at(field, format!("{field}: expected {accepted}")));
         }
-        let several = placed.map(|placed| Several::of(&placed, &patch, None, base)).transpose();
-        let several = several.map_err(|e| at(&e.field, e.message))?;
+        let map = friction.map.map(|map| map.load(base)).transpose().map_err(|e| at(&e.field, e.message))?;
+        let several = placed.map(|placed| Several::of(&placed, &patch, map.as_ref(), base)).transpose();
+        let several = several.map_err(|e| at(&e.field, e.message))?.map(|several| several.with_axes(axes));
         if let Some(field) = several.as_ref().and_then(Several::inputs_key) {
             let message = format!("{field}: expected none in a file of a patch, where `share` is its part of `f_n`");
             return Err(at(&field, message));
@@ -115,7 +141,12 @@ impl PatchSource {
         if let Some(field) = several.as_ref().and_then(Several::drawn_key) {
             return Err(at(&field, format!("{field}: expected {CONSTANT}")));
         }
-        let patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
+        let mut patches = Patches::prepare(&patch, base).map_err(|e| at(&e.field, e.message))?;
+        if let Some(map) = &map {
+            patches = patches.with_friction(map, false).map_err(|e| at(&e.field, e.message))?;
+        }
+        // Of several patches friction by direction is that of the whole.
+        let patches = if several.is_none() { patches.with_axes(axes) } else { patches };
         if patch.frame.is_none() && !patches.frames().is_empty() {
             let accepted = "expected `frame`, for nothing is drawn (see the sweep `patch.frame=all`)";
             return Err(at("patch.file", format!("patch.file: has several frames: {accepted}")));

@@ -156,6 +156,11 @@ impl Several {
         })
     }
 
+    /// The same with friction by direction, if it is given.
+    pub fn with_axes(self, axes: Option<FrictionAxes>) -> Self {
+        Self { axes, ..self }
+    }
+
     /// The first normal force or surface motion of a patch, where only what stays as it is is accepted.
     pub fn inputs_key(&self) -> Option<String> {
         self.patches.iter().enumerate().find_map(|(k, placed)| {
