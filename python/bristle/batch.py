@@ -446,7 +446,8 @@ class Batch:
           ``cell_nearness`` [-]: length of every bristle over its limit (rows, columns); of grids of bristles alone;
         - ``patch_wrench`` [N, N, N m]: friction of each of several patches on the body (patches, 3), at the origin of
           the patch in the axes of the whole; ``patch_normal_force`` [N], ``patch_slip`` [-], ``patch_near_limit`` [-]
-          (patches,): its normal force, and the shares of that as ``slip`` and ``near_limit`` have them.
+          (patches,): its normal force, and the shares of that as ``slip`` and ``near_limit`` have them;
+          ``patch_margin`` [-] (patches,): what is left to slip of each patch alone.
 
         All are NaN after a failure.
 
@@ -474,7 +475,7 @@ class Batch:
         made: dict[str, NDArray[Any]] = {}
         nx, ny = self._core.cells() if {"tactile", "shear", "cell_nearness"} & set(listed) else (0, 0)
         images: dict[str, tuple[int, ...]] = {"tactile": (ny, nx), "cell_nearness": (ny, nx), "shear": (ny, nx, 2)}
-        of_patches = {"patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit"}
+        of_patches = {"patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit", "patch_margin"}
         if of_patches & set(listed):
             patches = self._core.patches()
             images |= {name: (patches, 3) if name == "patch_wrench" else (patches,) for name in of_patches}

@@ -8,7 +8,7 @@ use bristle::engine::{ALL_SLIDES, Trajectories};
 use bristle::error::ParameterError;
 use bristle::pool;
 use bristle::shear::{Moment, shear};
-use bristle_data::observe::{Under, margins};
+use bristle_data::observe::{Under, margins, patch_margins};
 use rayon::prelude::*;
 
 use crate::batch::Contacts;
@@ -16,7 +16,7 @@ use crate::core::{QUANTITIES, write};
 use crate::errors::Failure;
 
 /// Quantities beside [`QUANTITIES`], in the order of [`Beside`].
-pub const BESIDE: [&str; 11] = [
+pub const BESIDE: [&str; 12] = [
     "displacement",
     "rotation",
     "since_slip",
@@ -28,6 +28,7 @@ pub const BESIDE: [&str; 11] = [
     "patch_normal_force",
     "patch_slip",
     "patch_near_limit",
+    "patch_margin",
 ];
 
 /// A quantity beside those of samples.
@@ -44,10 +45,11 @@ enum Beside {
     PatchNormalForce,
     PatchSlip,
     PatchNearLimit,
+    PatchMargin,
 }
 
 impl Beside {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Displacement,
         Self::Rotation,
         Self::SinceSlip,
@@ -59,6 +61,7 @@ impl Beside {
         Self::PatchNormalForce,
         Self::PatchSlip,
         Self::PatchNearLimit,
+        Self::PatchMargin,
     ];
 
     /// Whether it is an image of the cells.
@@ -68,7 +71,10 @@ impl Beside {
 
     /// Whether it is of each of several patches.
     const fn is_of_patches(self) -> bool {
-        matches!(self, Self::PatchWrench | Self::PatchNormalForce | Self::PatchSlip | Self::PatchNearLimit)
+        matches!(
+            self,
+            Self::PatchWrench | Self::PatchNormalForce | Self::PatchSlip | Self::PatchNearLimit | Self::PatchMargin
+        )
     }
 
     /// Whether it is computed from the states of the bristles.
@@ -276,6 +282,13 @@ impl Seen<'_> {
                         _ => to[0] = of.near_limit,
                     }
                 }
+            }
+            Beside::PatchMargin => {
+                let mut under = Under::with(contact, SampleInputs::clone(inputs));
+                let of_patches = bristle::shear::of_parts(contact, under.patch(*time), self.moment(), self.states());
+                let wrench: Vec<[f64; 3]> = of_patches.iter().map(|of| of.wrench.to_array()).collect();
+                let force: Vec<f64> = of_patches.iter().map(|of| of.normal_force).collect();
+                row.copy_from_slice(&patch_margins(contact, &[inputs.mu_s], &wrench, &force));
             }
             Beside::Shear | Beside::CellNearness => {
                 row.fill(0.0);

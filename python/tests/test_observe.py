@@ -77,12 +77,12 @@ def test_what_a_policy_sees_is_what_the_data_sets_have(device, patch, tmp_path):
 def test_patches_have_the_numbers_of_datasets(tmp_path):
     patches = "patches = [{ at = [0.02, 0] }, { at = [-0.01, 0.01], turn = 0.3, share = 2, friction = 0.7 }]\n"
     scenario = bristle.Scenario.from_toml(patches + TEXT.format(precision=""))
-    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches"])
+    bristle.rollout(scenario, tmp_path / "run", formats=["npz"], device="cpu", extras=["patches", "margin"])
     run = np.load(tmp_path / "run/trajectories.npz")
     batch = bristle.Batch(scenario, 3, 1 / 128, "cpu")
     for _ in range(32):
         batch.step()
-    names = ["patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit", "normal_force"]
+    names = ["patch_wrench", "patch_normal_force", "patch_slip", "patch_near_limit", "patch_margin", "normal_force"]
     seen = batch.read(names, dtype=np.float64)
     assert seen["patch_wrench"].shape == (3, 2, 3) and seen["patch_slip"].shape == (3, 2)
     for name in names:

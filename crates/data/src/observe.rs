@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use bristle::contact::{Contact, SampleInputs};
 use bristle::limit_surface::{Rule, Surface};
-use bristle::patch::Patch;
+use bristle::patch::{FrictionAxes, Patch};
 use bristle::planar::Wrench;
 use bristle::schedule::{MapKey, SAME_TIME};
 
@@ -99,4 +99,48 @@ pub fn margins(times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: 
         i = end;
     }
     margins
+}
+
+/// [`margins`] of each of several patches alone, `[sample][patch]`: `wrench` is that of each on the body at the
+/// origin of the patch, in the axes of the whole, and `normal_force` is its own; `mu_s` is the coefficient in
+/// each sample where a patch has a factor of 1.
+pub fn patch_margins(contact: &Contact, mu_s: &[f64], wrench: &[[f64; 3]], normal_force: &[f64]) -> Vec<f64> {
+    let patch = &contact.patch;
+    let patches = patch.parts().len();
+    let mut margins = vec![f64::NAN; normal_force.len()];
+    for k in 0..patches {
+        let places = (k..normal_force.len()).step_by(patches);
+        places.clone().filter(|i| normal_force[*i] == 0.0).for_each(|i| margins[i] = 0.0);
+        let Some(surface) = surface_alone(patch, k) else { continue };
+        let is_there = |i: &usize| normal_force[*i] > 0.0 && wrench[*i].iter().all(|v| v.is_finite());
+        let loaded: Vec<usize> = places.filter(is_there).collect();
+        let (sin, cos) = patch.parts()[k].at().theta.sin_cos();
+        let load = |i: &usize| {
+            let [fx, fy, tau] = wrench[*i];
+            Wrench::new(cos * fx + sin * fy, cos * fy - sin * fx, tau).about(surface.patch().cop())
+        };
+        let loads: Vec<Wrench> = loaded.iter().map(load).collect();
+        if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
+            for (i, found) in loaded.into_iter().zip(found) {
+                let factor = found.factor * mu_s[i / patches] * normal_force[i];
+                margins[i] = (1.0 - 1.0 / factor).max(-1.0);
+            }
+        }
+    }
+    margins
+}
+
+/// The limit surface of one of several patches alone, in its own axes; none if it carries nothing.
+fn surface_alone(patch: &Patch, k: usize) -> Option<Surface> {
+    let part = &patch.parts()[k];
+    let (_, own) = patch.part(k);
+    let mut own = own?;
+    if patch.friction_map().is_some() {
+        let factors: Vec<f64> = part.cells().map(|i| patch.friction_factor(i)).collect();
+        own = own.with_friction_map(&factors).ok()?;
+    }
+    if let Some(axes) = patch.friction_axes() {
+        own = own.with_friction_axes(FrictionAxes::new(axes.across(), axes.angle() - part.at().theta).ok()?);
+    }
+    Some(Surface::new(&own, Rule::Cells))
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 use bristle::Cpu;
 use bristle::engine::Engine;
 use bristle::gpu::{Choice, Gpu};
-use bristle_data::observe::{Under, margins};
+use bristle::limit_surface::{Rule, Surface};
+use bristle_data::observe::{Under, margins, patch_margins};
 #[cfg(feature = "lerobot")]
 use bristle_data::rollout::Format;
 use bristle_data::rollout::{Datasets, Extra, Merge, Options, Shard, merge, rollout};
@@ -237,6 +238,11 @@ fn margins_and_actions_follow_the_forces_of_patches() {
         assert!((margin[i] - wanted).abs() < 1e-5, "sample {i}: {} {wanted}", margin[i]);
     }
     assert_eq!(forces[3 * 9 + 2], 0.0, "the third is lifted");
+    let ((shape, own), wrenches) = (array(&out, "patch_margin"), array(&out, "patch_wrench").1);
+    assert_eq!((shape, own[3 * 9 + 2]), (vec![2, 13, 3], 0.0));
+    let contact = at_rest.contact(1).unwrap();
+    let wanted = patch_margins(&contact, &[0.7; 13], wrenches[9 * 13..].as_chunks().0, &forces[3 * 13..]);
+    assert_eq!(own[3 * 13..], wanted);
     #[cfg(feature = "lerobot")]
     {
         let datasets = Datasets { formats: vec![Format::Lerobot], extras: Vec::new() };
@@ -264,6 +270,35 @@ fn margins_are_about_the_centre_of_friction() {
     let found = margins(&[0.0], &[wrench], &[f_n], &mut Under::new(&contact))[0];
     let wanted = 1.0 - 2.0 / (0.75 * 0.6 * f_n);
     assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
+}
+
+/// The margin of each patch alone: a force through its centre, in the axes of the whole, has the limit
+/// `mu_s f N`, along an axis of friction and across it; a torque has that of its torsional radius.
+#[test]
+fn each_patch_has_a_margin_of_its_own() {
+    let text = "duration = 0.1\n[patch]\nshape = 'disc'\ncells = 9\nsize = 0.01\n[[patches]]\nat = [0.06, 0]\n\
+                turn = 0.7\n[[patches]]\nat = [-0.06, 0]\nturn = -1.2\nfriction = 0.5\n[friction]\nmu_c = 0.5\n\
+                mu_s = 0.6\nAXES[body]\nkind = 'world'\nmass = 1\ninertia = 1e-3\n[inputs]\nnormal_force = 8\n";
+    for (axes, across) in [("", 1.0), ("mu = { ratio = 0.25 }\n", 0.25)] {
+        let text = text.replace("AXES", axes);
+        let contact = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap().contact(0).unwrap();
+        // Two samples of both patches; the second one is lifted at last.
+        let wrench = [[0.9, 0.0, 0.0], [0.0, 0.2, 0.0], [0.0, -0.3, 0.0], [0.0, 0.0, 0.0]];
+        let forces = [3.0, 2.0, 4.0, 0.0];
+        let limits = [0.6 * 3.0, across * 0.5 * 0.6 * 2.0, across * 0.6 * 4.0];
+        let found = patch_margins(&contact, &[0.6, 0.6], &wrench, &forces);
+        for i in 0..3 {
+            let wanted = 1.0 - wrench[i][0].hypot(wrench[i][1]) / limits[i];
+            assert!((found[i] - wanted).abs() < 1e-9, "{axes} {i}: {} {wanted}", found[i]);
+        }
+        assert_eq!(found[3], 0.0);
+        if across == 1.0 {
+            let radius = contact.patch.part(0).1.map(|own| Surface::new(&own, Rule::Cells).radius()).unwrap();
+            let torque = 0.5 * 0.6 * 3.0 * radius;
+            let found = patch_margins(&contact, &[0.6], &[[0.0, 0.0, torque], [0.0; 3]], &[3.0, 2.0]);
+            assert!((found[0] - 0.5).abs() < 1e-9 && found[1] == 1.0, "{found:?}");
+        }
+    }
 }
 
 #[test]

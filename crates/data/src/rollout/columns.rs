@@ -127,10 +127,12 @@ pub(super) fn shear([rows, columns]: [u64; 2]) -> [Column; 3] {
     ]
 }
 
-/// The array of the slip of each of several patches.
+/// The arrays of each of several patches that labels follow from.
+pub(super) const PATCH_WRENCH: &str = "patch_wrench";
+pub(super) const PATCH_NORMAL_FORCE: &str = "patch_normal_force";
 pub(super) const PATCH_SLIP: &str = "patch_slip";
 /// The names of [`of_patches`].
-pub(super) const OF_PATCHES: [&str; 4] = ["patch_wrench", "patch_normal_force", PATCH_SLIP, "patch_near_limit"];
+pub(super) const OF_PATCHES: [&str; 4] = [PATCH_WRENCH, PATCH_NORMAL_FORCE, PATCH_SLIP, "patch_near_limit"];
 
 /// The arrays of each of so many patches.
 fn of_patches(patches: u64) -> [Column; 4] {

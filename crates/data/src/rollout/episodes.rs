@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::columns::{COLUMNS, Column, Each, OfBristles, PATCH_SLIP};
+use super::columns::{COLUMNS, Column, Each, OfBristles, PATCH_NORMAL_FORCE, PATCH_SLIP, PATCH_WRENCH};
 use super::error::RolloutError;
 use super::format::{Datasets, Extra};
 use super::outcome::{NetMotion, Outcome};
 use super::raw::Raw;
 use super::sensor::{Image, Sensor};
-use crate::observe::{Under, margins};
+use crate::observe::{Under, margins, patch_margins};
 use bristle::batch::Input;
 use bristle::body::{Body, FreeBody};
 use bristle::contact::Contact;
@@ -79,6 +79,8 @@ pub(super) struct Episodes {
     pub patch_time_to_slip: Vec<f64>,
     /// As `first_slip`, `[contact][patch]`; empty if patches are not recorded.
     pub patch_first_slip: Vec<f64>,
+    /// `[patches]`: as `margin`, of each patch alone; empty if one of both is not asked for.
+    pub patch_margin: Vec<f64>,
 }
 
 /// What the scenario says of one contact.
@@ -137,6 +139,11 @@ impl<'a> Layout<'a> {
             let wrench = wrench[3 * n * i..3 * n * (i + 1)].as_chunks().0;
             self.one(k, wrench, &normal_force[n * i..n * (i + 1)])
         };
+        let mut patch_margin = Vec::new();
+        if self.margin && self.patches() > 0 {
+            let of = |name| raw.numbers_of(&self.column(name), contacts.clone());
+            patch_margin = self.patch_margins(contacts.start, &of(PATCH_WRENCH)?, &of(PATCH_NORMAL_FORCE)?)?;
+        }
         let start = contacts.start;
         let asked = self.has_actions || self.margin || self.tactile.is_some();
         let drawn = if asked { frames.len() } else { 0 };
@@ -145,7 +152,17 @@ impl<'a> Layout<'a> {
         let action = ones.iter().flat_map(|one| one.action.iter().copied()).collect();
         let margin = ones.iter().flat_map(|one| one.margin.iter().copied()).collect();
         let tactile = ones.iter().flat_map(|one| one.tactile.iter().copied()).collect();
-        Ok(Episodes { frames, action, time_to_slip, margin, tactile, first_slip, patch_time_to_slip, patch_first_slip })
+        Ok(Episodes {
+            frames,
+            action,
+            time_to_slip,
+            margin,
+            tactile,
+            first_slip,
+            patch_time_to_slip,
+            patch_first_slip,
+            patch_margin,
+        })
     }
 
     /// The actions of some contacts, as [`Episodes`] has them; on the calling thread alone, because a writer
@@ -190,6 +207,19 @@ impl<'a> Layout<'a> {
             }
         }
         (to, first)
+    }
+
+    /// The margins of each patch alone, of contacts from `start` on.
+    fn patch_margins(&self, start: u64, wrench: &[f64], normal_force: &[f64]) -> Result<Vec<f64>, RolloutError> {
+        let each = self.times.len() * self.patches();
+        let one = |(i, (wrench, normal_force)): (usize, (&[f64], &[f64]))| {
+            let contact = self.scenario.without_surface(start + i as u64)?;
+            let mu_s: Vec<f64> = self.times.iter().map(|t| contact.inputs_before(*t).mu_s).collect();
+            Ok(patch_margins(&contact, &mu_s, wrench.as_chunks().0, normal_force))
+        };
+        let all = wrench.par_chunks(3 * each).zip(normal_force.par_chunks(each)).enumerate();
+        let all: Vec<Vec<f64>> = pool::run(|| all.map(one).collect::<Result<_, RolloutError>>())?;
+        Ok(all.concat())
     }
 
     /// Actions, margins and tactile frames of contact `k` with its samples.
@@ -312,6 +342,8 @@ pub(super) mod about {
                                     -1 if they do not";
     pub const MARGIN: &str = "margin left to slip: 1 - 1/k, where k times the wrench makes the patch slip under mu_s; \
                               1 without a load, 0 where nothing presses, below 0 beyond the limit";
+    pub const PATCH_MARGIN: &str = "margin left to slip of each of several patches alone, by its own wrench and normal \
+                                    force";
     pub const TACTILE: &str = "normal force [N] of every cell, bottom row first";
     pub const FIRST_SLIP: &str =
         "time [s] at which bristles with 99 % of the normal force first slip, -1 if they do not";

@@ -64,6 +64,9 @@ pub(super) fn arrays(layout: &Layout) -> Vec<Array> {
         let axes = [("sample", samples), ("patch", patches)];
         add("patch_time_to_slip", Item::F64, &axes, about::PATCH_TIME_TO_SLIP, true);
         add("patch_first_slip", Item::F64, &[("patch", patches)], about::PATCH_FIRST_SLIP, true);
+        if layout.margin {
+            add("patch_margin", Item::F64, &axes, about::PATCH_MARGIN, true);
+        }
     }
     let outcomes: Vec<String> = Outcome::ALL.iter().enumerate().map(|(i, o)| format!("{i} {}", o.name())).collect();
     add("outcome", Item::U8, &[], &outcomes.join(", "), false);
@@ -80,6 +83,7 @@ pub(super) fn wide(name: &str, episodes: &Episodes) -> Option<Vec<u8>> {
         "tactile" => bytes(&episodes.tactile, f32::to_le_bytes),
         "first_slip" => bytes(&episodes.first_slip, f64::to_le_bytes),
         "patch_time_to_slip" => bytes(&episodes.patch_time_to_slip, f64::to_le_bytes),
+        "patch_margin" => bytes(&episodes.patch_margin, f64::to_le_bytes),
         "patch_first_slip" => bytes(&episodes.patch_first_slip, f64::to_le_bytes),
         _ => return None,
     })

@@ -270,6 +270,10 @@ impl Writer<'_> {
             let values = vectors(&[(&episodes.patch_time_to_slip, patches)]);
             all.push(Feature::scalar("label.patch_time_to_slip", values, "s", about::PATCH_TIME_TO_SLIP));
         }
+        if patches > 0 && self.layout.margin {
+            let values = vectors(&[(&episodes.patch_margin, patches)]);
+            all.push(Feature::scalar("label.patch_margin", values, "-", about::PATCH_MARGIN));
+        }
         if self.layout.margin {
             all.push(Feature::scalar("label.margin", scalars(&episodes.margin), "-", about::MARGIN));
         }

@@ -90,7 +90,7 @@ fn disk_terms(scenario: &Scenario, options: &Options) -> Result<Vec<(u64, String
     let frame = if options.datasets.with(Extra::Tactile) { 4 * cells } else { 0 };
     let patches = if options.datasets.with(Extra::Patches) { scenario.first().contact.patch.parts().len() } else { 0 };
     let to_slip = 8 * (1 + patches as u64);
-    let labels = to_slip + frame + if options.datasets.with(Extra::Margin) { 8 } else { 0 };
+    let labels = to_slip + frame + if options.datasets.with(Extra::Margin) { to_slip } else { 0 };
     // Of actions and labels.
     let actions = episodes::actions(scenario).len() as u64 * 8;
     let learned = actions + to_slip + 8 + frame;
