@@ -101,9 +101,9 @@ pub fn margins(times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: 
     margins
 }
 
-/// [`margins`] of each of several patches alone, `[sample][patch]`: `wrench` is that of each on the body at the
-/// origin of the patch, in the axes of the whole, and `normal_force` is its own; `mu_s` is the coefficient in
-/// each sample where a patch has a factor of 1.
+/// [`margins`] of each of several patches alone, `[sample][patch]`: `wrench` is that of each on the body at
+/// the origin of the patch, in the axes of the whole, and `normal_force` is its own; `mu_s` is the
+/// coefficient in each sample where a patch has a factor of 1.
 pub fn patch_margins(contact: &Contact, mu_s: &[f64], wrench: &[[f64; 3]], normal_force: &[f64]) -> Vec<f64> {
     let patch = &contact.patch;
     let patches = patch.parts().len();
