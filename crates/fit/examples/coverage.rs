@@ -2,7 +2,8 @@
 //! noise and under noise that is correlated over 0.3 s.
 //!
 //! `cargo run --release -p bristle-fit --example coverage -- 500` prints, for each law and noise, the share
-//! of each unknown in percent, and how often it was held although it can be told.
+//! of each unknown in percent, and how often it was held although it can be told; with `-- 500 0.3` of one
+//! noise alone.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -13,7 +14,8 @@ use rayon::prelude::*;
 
 fn main() {
     let count: u64 = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(20);
-    for correlated in [0.0, 0.3] {
+    let only: Option<f64> = std::env::args().nth(2).and_then(|time| time.parse().ok());
+    for correlated in [0.0, 0.3].into_iter().filter(|time| only.is_none_or(|only| only == *time)) {
         let (mut pooled, mut all) = (0, 0);
         for (law, (name, _)) in common::LAWS.iter().enumerate() {
             let mut shares: BTreeMap<String, [u32; 3]> = BTreeMap::new();
