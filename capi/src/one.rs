@@ -99,6 +99,19 @@ pub unsafe extern "C" fn bristle_batch_reset_to(
     })
 }
 
+/// Tells how many there are, and whether they are wanted: not with a `room` of 0.
+///
+/// # Safety
+/// `count` may be written to.
+unsafe fn has_room(there: usize, room: usize, count: *mut usize) -> Result<bool, Failure> {
+    // SAFETY: as the caller says.
+    unsafe { count.write(there) };
+    if (1..there).contains(&room) {
+        return Err(argument(format!("room = {room}: expected at least {there}")));
+    }
+    Ok(room > 0)
+}
+
 /// Reads the states of the bristles of a contact [-], docs/model.md: of a grid one for each cell that carries
 /// pressure, bottom row first; of a reduced model (zeta_x, zeta_y), (zeta_3, 0).
 ///
@@ -118,12 +131,8 @@ pub unsafe extern "C" fn bristle_batch_bristles(
         let mut batch = unsafe { self::batch(batch) }?;
         let states = batch.bristles(contact)?;
         // SAFETY: `count` was checked above.
-        unsafe { count.write(states.len()) };
-        if room == 0 {
+        if !unsafe { has_room(states.len(), room, count) }? {
             return Ok(());
-        }
-        if room < states.len() {
-            return Err(argument(format!("room = {room}: expected at least {}", states.len())));
         }
         // SAFETY: as above; a row is two numbers without padding.
         unsafe { raw::fill("out", out.cast::<[f64; 2]>(), states.into_iter()) }
@@ -155,12 +164,8 @@ pub unsafe extern "C" fn bristle_batch_patches(
         let mut batch = unsafe { self::batch(batch) }?;
         let patches = batch.patches(contact)?;
         // SAFETY: `count` was checked above.
-        unsafe { count.write(patches.len()) };
-        if room == 0 {
+        if !unsafe { has_room(patches.len(), room, count) }? {
             return Ok(());
-        }
-        if room < patches.len() {
-            return Err(argument(format!("room = {room}: expected at least {}", patches.len())));
         }
         // SAFETY: as above; a row is three numbers without padding.
         unsafe {
@@ -201,12 +206,8 @@ pub unsafe extern "C" fn bristle_batch_cells(
         let mut batch = unsafe { self::batch(batch) }?;
         let cells = batch.cells(contact)?;
         // SAFETY: `count` was checked above.
-        unsafe { count.write(cells.len()) };
-        if room == 0 {
+        if !unsafe { has_room(cells.len(), room, count) }? {
             return Ok(());
-        }
-        if room < cells.len() {
-            return Err(argument(format!("room = {room}: expected at least {}", cells.len())));
         }
         // SAFETY: as above; a row is two numbers without padding.
         unsafe {

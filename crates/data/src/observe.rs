@@ -93,12 +93,17 @@ pub fn margins(times: &[f64], wrench: &[[f64; 3]], normal_force: &[f64], under: 
         if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
             for (k, found) in loaded.into_iter().zip(found) {
                 let factor = found.factor * mu_s[k - i] * normal_force[k];
-                margins[k] = (1.0 - 1.0 / factor).max(-1.0);
+                margins[k] = left(factor);
             }
         }
         i = end;
     }
     margins
+}
+
+/// What is left to slip where a wrench may grow by a factor.
+fn left(factor: f64) -> f64 {
+    (1.0 - 1.0 / factor).max(-1.0)
 }
 
 /// [`margins`] of each of several patches alone, `[sample][patch]`: `wrench` is that of each on the body at
@@ -123,7 +128,7 @@ pub fn patch_margins(contact: &Contact, mu_s: &[f64], wrench: &[[f64; 3]], norma
         if let Ok(found) = surface.margins(&loads, 1.0, 1.0) {
             for (i, found) in loaded.into_iter().zip(found) {
                 let factor = found.factor * mu_s[i / patches] * normal_force[i];
-                margins[i] = (1.0 - 1.0 / factor).max(-1.0);
+                margins[i] = left(factor);
             }
         }
     }

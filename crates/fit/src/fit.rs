@@ -247,14 +247,13 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
         }
     }
     let rows: usize = (0..recordings.len()).map(|r| problem.rows(r)).sum();
-    let held = |path: &str| spec.unknowns.get(path).is_some_and(|spec| spec.value.is_some());
-    let free = problem.unknowns.iter().filter(|unknown| !held(unknown.path())).count();
+    let loss = if is_huber { HUBER } else { Loss::Squares };
+    let mut search = Searching { problem, file, ask, stopped: false, loss };
+    let free = search.held().iter().filter(|held| !**held).count();
     if rows < 10 * free.max(1) {
         let accepted = format!("at least ten for each of {free} unknowns");
         return Err(ParameterError::new("samples that are compared", rows, accepted).into());
     }
-    let loss = if is_huber { HUBER } else { Loss::Squares };
-    let mut search = Searching { problem, file, ask, stopped: false, loss };
     let mut notes: Vec<String> =
         recordings.iter().flat_map(|r| &r.notes).map(|n| n.trim_end_matches('.').to_owned()).collect();
     if spec.burn_in == 0.0 && !is_free && recordings.iter().any(|r| r.pieces.len() > 1) {
