@@ -169,12 +169,7 @@ pub fn sweep_groups<R: Real, L: Law>(
     let work = &mut work[..n];
     motions([&x[..n], y], work, k, u);
     if let Some(st) = commit {
-        trials_to_commit::<R, L>([zx, zy], work, transition, k, st);
-        for i in 0..n {
-            // Under another law the groups may still say what was packed for another contact.
-            let d = if L::ELASTIC { transition.d(i, work[i].d) } else { work[i].d };
-            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, st);
-        }
+        commit_groups::<R, L>([zx, zy], work, transition, k, st);
     }
     if let Some(st) = next {
         trials::<R, L>([zx, zy], work, transition, k, st);
@@ -192,28 +187,34 @@ fn motions<R: Real>([x, y]: [&[R]; 2], work: &mut [Work<R>], k: &Consts<R>, [ux,
     }
 }
 
-/// `1 / (1 + a lambda)` of every bristle in the stage to commit.
+/// Moves the bases through stage `st`.
 #[inline(always)]
-fn trials_to_commit<R: Real, L: Law>(
-    [zx, zy]: [&[R]; 2],
+fn commit_groups<R: Real, L: Law>(
+    [zx, zy]: [&mut [R]; 2],
     work: &mut [Work<R>],
     transition: &mut TransitionCells<R>,
     k: &Consts<R>,
     st: &Stage<R>,
 ) {
     let n = work.len();
-    let (zx, zy) = (&zx[..n], &zy[..n]);
+    let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    if !L::ELASTIC {
+        for i in 0..n {
+            let d = L::slip(k, &trial::<R, L>(st, &work[i].motion, zx[i], zy[i]).t).d;
+            (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], d, st);
+        }
+        return;
+    }
     let mut packing = transition.packing();
     for i in 0..n {
         let t = trial::<R, L>(st, &work[i].motion, zx[i], zy[i]).t;
         work[i].d = L::slip(k, &t).d;
-        if L::ELASTIC {
-            packing.gather(i, &t, k);
-        }
+        packing.gather(i, &t, k);
     }
-    if L::ELASTIC {
-        let len = packing.len();
-        transition.solve::<true>(k, len);
+    let len = packing.len();
+    transition.solve::<true>(k, len);
+    for i in 0..n {
+        (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], transition.d(i, work[i].d), st);
     }
 }
 
