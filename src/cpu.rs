@@ -16,7 +16,7 @@ use crate::error::{EngineError, ParameterError};
 use crate::number::baseline::{F32, F64};
 use crate::number::real::Real;
 pub use crate::number::simd::Simd;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(test)))]
 use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
 use crate::pool;
 #[cfg(not(target_family = "wasm"))]
@@ -45,6 +45,12 @@ enum Numbers {
     Reference,
 }
 
+/// The widest vectors that the engine is compiled for and this processor has. The unit tests of this crate
+/// compile the narrowest alone, which takes half the time; the tests beside it (`tests`) have all widths.
+fn widest() -> Simd {
+    if cfg!(test) { Simd::Baseline } else { Simd::widest() }
+}
+
 impl Default for Cpu {
     fn default() -> Self {
         Self::new()
@@ -54,12 +60,12 @@ impl Default for Cpu {
 impl Cpu {
     /// Double precision, on all threads of the current rayon pool, with the widest vectors of this processor.
     pub fn new() -> Self {
-        Self { numbers: Numbers::Double, simd: Simd::widest() }
+        Self { numbers: Numbers::Double, simd: widest() }
     }
 
     /// Single precision: two to three times as fast, as exact as the GPU.
     pub fn single() -> Self {
-        Self { numbers: Numbers::Single, simd: Simd::widest() }
+        Self { numbers: Numbers::Single, simd: widest() }
     }
 
     /// The same equations in double precision, one cell after the other: the reference.
@@ -116,9 +122,9 @@ impl Cpu {
                 return Err(ParameterError::new("engine", "f32", "double precision, as of `Cpu::new`").into());
             }
             (Numbers::Reference, _) => sensitivity::sensitivities::<f64>,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Double, Simd::Avx512) => sensitivity::sensitivities::<Avx512F64>,
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Double, Simd::Avx2) => sensitivity::sensitivities::<Avx2F64>,
             (Numbers::Double, _) => sensitivity::sensitivities::<F64>,
         };
@@ -129,14 +135,14 @@ impl Cpu {
     fn maker(self) -> (Maker, usize) {
         match (self.numbers, self.simd) {
             (Numbers::Reference, _) => (make::<f64>, 1),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Double, Simd::Avx512) => (make::<Avx512F64>, Avx512F64::LANES),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Double, Simd::Avx2) => (make::<Avx2F64>, Avx2F64::LANES),
             (Numbers::Double, _) => (make::<F64>, F64::LANES),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Single, Simd::Avx512) => (make::<Avx512F32>, Avx512F32::LANES),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(test)))]
             (Numbers::Single, Simd::Avx2) => (make::<Avx2F32>, Avx2F32::LANES),
             (Numbers::Single, _) => (make::<F32>, F32::LANES),
         }
