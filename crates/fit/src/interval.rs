@@ -2,15 +2,17 @@
 //!
 //! Near the minimum the estimate has the covariance `A^-1 B A^-1`, `A = J^T W J`, `B = J^T Omega J` with the
 //! covariance `Omega` of the weighted residuals as autoregressions (`noise.rs`): the sandwich of Huber (1967)
-//! and White (1980). Where the problem is not linear as far as the interval reaches, its ends are those
-//! values at which the cost of the best fit, the others free, has risen by `t^2 C_jj/(2 (A^-1)_jj)`: a
-//! profile likelihood scaled as of Pace, Salvan & Sartori (Statistica Sinica 21, 2011). `t` is Student's.
+//! and White (1980), corrected for what the fit has taken from the residuals (`drawn.rs`). Where the problem
+//! is not linear as far as the interval reaches, its ends are those values at which the cost of the best fit,
+//! the others free, has risen by `t^2 C_jj/(2 (A^-1)_jj)`: a profile likelihood scaled as of Pace, Salvan &
+//! Sartori (Statistica Sinica 21, 2011). `t` is Student's.
 
 use std::ops::Range;
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::noise::{Autoregression, coloured};
+use crate::drawn::{Calibration, Fitted};
+use crate::noise::Autoregression;
 use crate::trust_region::{Evaluate, Found, Loss, Settings, Start, minimise};
 
 /// The covariance of the estimate, and what it comes from.
@@ -22,7 +24,7 @@ pub struct Spread {
     pub inverse: DMatrix<f64>,
     /// The free unknowns.
     pub free: Vec<usize>,
-    /// Number of independent samples less the unknowns, at least 2.
+    /// Degrees of freedom of the covariance, at least 2.
     pub freedom: f64,
     /// Number of independent samples.
     pub effective: f64,
@@ -68,14 +70,11 @@ pub fn spread(found: &Found, free: &[usize], segments: &[Range<usize>], loss: Lo
     let scaled = DMatrix::from_fn(free.len(), free.len(), |i, j| curvature[(i, j)] * scale[i] * scale[j]);
     let inverse = scaled.cholesky()?.inverse();
     let inverse = DMatrix::from_fn(free.len(), free.len(), |i, j| inverse[(i, j)] * scale[i] * scale[j]);
-    let score = linear.residual.component_mul(&weights);
-    let (processes, mut middle) = coloured(&score, &jacobian, segments, free.len() as f64);
-    let data = segments.last().map_or(0, |last| last.end);
-    let priors = jacobian.rows(data, jacobian.nrows() - data);
-    middle += priors.tr_mul(&priors);
-    let covariance = &inverse * middle * &inverse;
-    let effective: f64 = segments.iter().zip(&processes).map(|(s, process)| process.effective(s.len())).sum();
-    let freedom = (effective - free.len() as f64).max(2.0);
+    let fitted = Fitted { jacobian: &jacobian, weights: &weights, inverse: &inverse, segments };
+    let (covariance, processes) = fitted.covariance(&linear.residual.component_mul(&weights));
+    let Calibration { ratio, freedom } = fitted.calibration(&covariance, &processes);
+    let covariance = DMatrix::from_fn(free.len(), free.len(), |i, j| covariance[(i, j)] * (ratio[i] * ratio[j]).sqrt());
+    let effective = segments.iter().zip(&processes).map(|(s, process)| process.effective(s.len())).sum();
     Some(Spread { covariance, inverse, free: free.to_vec(), freedom, effective, processes })
 }
 

@@ -3,6 +3,7 @@
 
 pub mod along;
 pub mod compare;
+mod drawn;
 pub mod file;
 mod finish;
 pub mod fit;

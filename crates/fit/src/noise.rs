@@ -97,6 +97,18 @@ impl Autoregression {
         all
     }
 
+    /// `count` samples of the process, which has run on for as long as it remembers; `normal` gives standard
+    /// normal numbers.
+    pub fn drawn(&self, count: usize, normal: impl Fn(usize) -> f64) -> Vec<f64> {
+        let before = self.response(10_000).len();
+        let mut all: Vec<f64> = Vec::with_capacity(before + count);
+        for i in 0..before + count {
+            let past = self.coefficients.iter().zip(all.iter().rev());
+            all.push(past.map(|(a, r)| a * r).sum::<f64>() + self.innovation.sqrt() * normal(i));
+        }
+        all.split_off(before)
+    }
+
     /// `X` with `X^T X innovation = J^T Omega J`, `Omega` the covariance of the process: with `A r = e`,
     /// `Omega = innovation A^-1 A^-T`, so that `X = A^-T J`, a filter that runs back in time.
     pub fn colour(&self, jacobian: &DMatrix<f64>) -> DMatrix<f64> {
