@@ -1,4 +1,6 @@
-//! `bristle margin`: how far loads may grow before a patch slips.
+//! `bristle margin`: how far loads may grow before a patch slips, and the friction when it slides.
+
+mod wrench;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -26,7 +28,8 @@ const BYTES: usize = 16;
   bristle margin patch.toml --load 1,0,0.005 --load=-0.5,2,0 --mu 0.8 --f-n 5
   bristle margin table.npz --load 1,0,0.005 --json
   bristle margin tables.npz --loads loads.csv --out margins.npz
-  bristle margin map.toml --sweep patch.frame=all --loads loads.npy --out m.npz")]
+  bristle margin map.toml --sweep patch.frame=all --loads loads.npy --out m.npz
+  bristle margin patch.toml --twist 0.1,0,2 --gradients --mu 0.8 --f-n 5")]
 pub(super) struct MarginArguments {
     #[command(flatten)]
     pressed: PressedArguments,
@@ -35,13 +38,31 @@ pub(super) struct MarginArguments {
         long = "load",
         value_name = "FX,FY,TAU",
         allow_hyphen_values = true,
-        required_unless_present = "file_of_loads"
+        required_unless_present_any = ["file_of_loads", "twists", "file_of_twists"]
     )]
     loads: Vec<String>,
     /// Loads from a file: an array [loads, 3] for all patches, or [patches, loads, 3] with loads of their
     /// own, as FILE.npy or FILE.npz:NAME; or FILE.csv with the columns fx, fy, tau.
     #[arg(long = "loads", id = "file_of_loads", value_name = "FILE", conflicts_with = "loads")]
     file_of_loads: Option<String>,
+    /// In place of loads a twist of the sliding body, vx,vy,w [m/s, m/s, rad/s], whose friction is told; may
+    /// be repeated.
+    #[arg(
+        long = "twist",
+        id = "twists",
+        value_name = "VX,VY,W",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["loads", "file_of_loads"]
+    )]
+    twists: Vec<String>,
+    /// Twists from a file, as loads are, with the columns vx, vy, w.
+    #[arg(
+        long = "twists",
+        id = "file_of_twists",
+        value_name = "FILE",
+        conflicts_with_all = ["loads", "file_of_loads", "twists"]
+    )]
+    file_of_twists: Option<String>,
     /// Write the margins as arrays over patches and loads to this file, and print a summary.
     #[arg(long, value_name = "MARGINS.npz")]
     out: Option<PathBuf>,
@@ -54,7 +75,8 @@ pub(super) struct MarginArguments {
     /// Reference point of loads and twists: the centre of pressure, or the origin of the patch (its centre).
     #[arg(long, value_enum, default_value = "cop")]
     at: At,
-    /// Also the derivatives of the factors by the load, the pressure of every cell, mu and the normal force.
+    /// Also the derivatives of the factors by the load, or of the friction by the twist, and by the pressure
+    /// of every cell, mu and the normal force.
     #[arg(long)]
     gradients: bool,
     /// Print one JSON object.
@@ -72,6 +94,9 @@ impl MarginArguments {
             place("--out", out, "npz", self.force)?;
         }
         let source = self.pressed.source(self.quiet)?;
+        if self.slides() {
+            return self.wrenches(&source, start);
+        }
         let loads = match &self.file_of_loads {
             Some(file) => Loads::read(file, source.patches.len()).map_err(unread)?,
             None => Loads::shared(self.loads.iter().map(|l| load(l)).collect::<Result<_, _>>()?),

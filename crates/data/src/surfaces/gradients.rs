@@ -113,7 +113,7 @@ impl Gradients {
 }
 
 /// Rows and columns of a grid that holds all grids.
-fn largest(patches: &[PressedPatch]) -> [usize; 2] {
+pub(super) fn largest(patches: &[PressedPatch]) -> [usize; 2] {
     let largest = |of: fn(&PressedPatch) -> usize| patches.iter().map(of).max().unwrap_or(0);
     [largest(|p| p.patch.grid().ny), largest(|p| p.patch.grid().nx)]
 }

@@ -13,7 +13,7 @@ use crate::rollout::npz::Npz;
 use bristle::error::{ParameterError, PatchError};
 use bristle::limit_surface::{Margin, Rule, Surface};
 use bristle::patch::Patch;
-use bristle::planar::Wrench;
+use bristle::planar::{Twist, Wrench};
 use bristle::pool;
 
 /// A patch under a normal force: all that a margin depends on except for the load.
@@ -60,58 +60,86 @@ pub struct MarginError {
     pub error: ParameterError,
 }
 
-/// Loads on the body `(fx, fy, tau)` [N, N, N m], axes of the patch: the same for all patches, or others for
-/// each.
+/// Loads on the body `(fx, fy, tau)` [N, N, N m], axes of the patch.
+pub type Loads = OfPatches<Wrench>;
+
+/// Twists `(vx, vy, w)` [m/s, m/s, rad/s], axes of the patch.
+pub type Twists = OfPatches<Twist>;
+
+/// Loads or twists: the same for all patches, or others for each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loads {
+pub struct OfPatches<T> {
     each: usize,
     is_shared: bool,
-    values: Vec<Wrench>,
+    values: Vec<T>,
 }
 
 impl Loads {
-    /// The same loads for every patch.
-    pub const fn shared(values: Vec<Wrench>) -> Self {
-        Self { each: values.len(), is_shared: true, values }
-    }
-
     /// The loads of a file: an array [loads, 3] for every patch, or [patches, loads, 3], as `FILE.npy` or
     /// `FILE.npz:NAME`; or a CSV with the columns `fx, fy, tau`, with or without a header, for every patch.
     ///
     /// # Errors
     /// A file that cannot be read, another shape, or a number that is not finite, with its place.
     pub fn read(source: &str, patches: usize) -> Result<Self, PatchError> {
-        const COLUMNS: [&str; 3] = ["fx", "fy", "tau"];
-        let array = Array::read(source, &COLUMNS)?;
+        Self::of_file(source, patches, "load", ["fx", "fy", "tau"])
+    }
+}
+
+impl Twists {
+    /// The twists of a file, as [`Loads::read`] with the columns `vx, vy, w`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read(source: &str, patches: usize) -> Result<Self, PatchError> {
+        Self::of_file(source, patches, "twist", ["vx", "vy", "w"])
+    }
+}
+
+impl<T: From<[f64; 3]>> OfPatches<T> {
+    /// The same for every patch.
+    pub const fn shared(values: Vec<T>) -> Self {
+        Self { each: values.len(), is_shared: true, values }
+    }
+
+    fn of_file(source: &str, patches: usize, name: &str, columns: [&str; 3]) -> Result<Self, PatchError> {
+        let array = Array::read(source, &columns)?;
         let (each, is_shared) = match array.shape[..] {
-            [loads, 3] => (loads, true),
-            [n, loads, 3] if n == patches => (loads, false),
+            [all, 3] => (all, true),
+            [n, all, 3] if n == patches => (all, false),
             _ => {
-                let accepted = format!("expected [loads, 3], or [patches, loads, 3] with {patches} patches");
+                let accepted = format!("expected [{name}s, 3], or [patches, {name}s, 3] with {patches} patches");
                 return Err(array.wrong(format!("an array of shape {:?}: {accepted}", array.shape)));
             }
         };
         if array.values.is_empty() {
-            return Err(array.wrong("no loads: expected at least one".to_owned()));
+            return Err(array.wrong(format!("no {name}s: expected at least one")));
         }
         if let Some(k) = array.values.iter().position(|v| !v.is_finite()) {
-            let (row, column, value) = (k / 3, COLUMNS[k % 3], array.values[k]);
-            let place =
-                if is_shared { format!("load {row}") } else { format!("patch {}, load {}", row / each, row % each) };
+            let (row, column, value) = (k / 3, columns[k % 3], array.values[k]);
+            let place = if is_shared {
+                format!("{name} {row}")
+            } else {
+                format!("patch {}, {name} {}", row / each, row % each)
+            };
             return Err(array.wrong(format!("{place} (from 0), {column} = {value}: expected a finite number")));
         }
-        let values = array.values.chunks_exact(3).map(|l| Wrench::new(l[0], l[1], l[2])).collect();
+        let values = array.values.chunks_exact(3).map(|v| [v[0], v[1], v[2]].into()).collect();
         Ok(Self { each, is_shared, values })
     }
 
-    /// How many loads a patch has.
+    /// How many a patch has.
     pub const fn each(&self) -> usize {
         self.each
     }
 
-    /// The loads of patch `k`.
-    pub fn of(&self, k: usize) -> &[Wrench] {
+    /// Those of patch `k`.
+    pub fn of(&self, k: usize) -> &[T] {
         if self.is_shared { &self.values } else { &self.values[k * self.each..][..self.each] }
+    }
+
+    /// Those of all patches, if they are the same.
+    pub(super) fn if_shared(&self) -> Option<&[T]> {
+        self.is_shared.then_some(&self.values)
     }
 }
 
@@ -188,8 +216,8 @@ impl Margins {
         npz.array("mu", &[n], patches.iter().map(|p| p.mu))?;
         npz.array("f_n", &[n], patches.iter().map(|p| p.f_n))?;
         npz.array("cop", &[n, 2], patches.iter().flat_map(|p| p.patch.cop()))?;
-        if loads.is_shared {
-            npz.array("loads", &[each, 3], loads.values.iter().flat_map(|load| load.to_array()))?;
+        if let Some(loads) = loads.if_shared() {
+            npz.array("loads", &[each, 3], loads.iter().flat_map(|load| load.to_array()))?;
         }
         if let Some(gradients) = gradients {
             gradients.save(&mut npz, n, each)?;
