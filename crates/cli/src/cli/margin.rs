@@ -116,16 +116,8 @@ impl MarginArguments {
             return Err(Failure::of_user(message));
         }
         let report = |k: usize| self.report(&source, k, loads.of(k));
-        let mut reports: Vec<Value> =
-            (0..source.patches.len()).into_par_iter().map(report).collect::<Result<_, _>>()?;
-        if source.sweeps.is_empty() {
-            let report = reports.swap_remove(0);
-            return if self.json { print(&report.to_string()) } else { print_text(&text(&report)) };
-        }
-        if self.json {
-            return print(&json!({ "cases": reports }).to_string());
-        }
-        print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+        let reports: Vec<Value> = (0..source.patches.len()).into_par_iter().map(report).collect::<Result<_, _>>()?;
+        source.print(&reports, self.json, text)
     }
 
     /// Writes the margins to a file, and prints a summary.

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
+
 use super::changes::Changes;
-use super::{Failure, scenario_file};
+use super::{Failure, print, print_text, scenario_file};
 use bristle::error::PatchError;
 use bristle::limit_surface::Rule;
 use bristle_data::surfaces::{self, Case, PressedPatch, Sweep, per_patch};
@@ -47,6 +49,17 @@ pub(super) struct Source {
     pub(super) mu_from: &'static str,
     pub(super) f_n_from: &'static str,
     pub(super) sweeps: Vec<Sweep>,
+}
+
+impl Source {
+    /// Prints the report of the patch, or those of all cases of a sweep, as JSON or as `text`.
+    pub(super) fn print(&self, reports: &[Value], as_json: bool, text: fn(&Value) -> String) -> Result<(), Failure> {
+        match (reports, as_json) {
+            ([report], true) if self.sweeps.is_empty() => print(&report.to_string()),
+            (_, true) => print(&json!({ "cases": reports }).to_string()),
+            (_, false) => print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n")),
+        }
+    }
 }
 
 impl PressedArguments {

@@ -5,8 +5,8 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use super::Failure;
 use super::pressed::{PressedArguments, Source, digits};
-use super::{Failure, print, print_text};
 use bristle::limit_surface::Surface;
 use bristle_data::surfaces::{PressedPatch, RuleError, Torsion};
 
@@ -27,15 +27,8 @@ impl TorsionArguments {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let source = self.pressed.source(false)?;
         let all = (0..source.patches.len()).into_par_iter().map(|k| report(&source, k));
-        let mut reports: Vec<Value> = all.collect::<Result<_, _>>()?;
-        if source.sweeps.is_empty() {
-            let report = reports.swap_remove(0);
-            return if self.json { print(&report.to_string()) } else { print_text(&text(&report)) };
-        }
-        if self.json {
-            return print(&json!({ "cases": reports }).to_string());
-        }
-        print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+        let reports: Vec<Value> = all.collect::<Result<_, _>>()?;
+        source.print(&reports, self.json, text)
     }
 }
 

@@ -45,16 +45,8 @@ impl MarginArguments {
         if let Some(out) = &self.out {
             return self.write_wrenches(source, &twists, &made, out, start);
         }
-        let mut reports: Vec<Value> =
-            (0..patches.len()).map(|k| self.wrench_report(source, &twists, &made, k)).collect();
-        if source.sweeps.is_empty() {
-            let report = reports.swap_remove(0);
-            return if self.json { print(&report.to_string()) } else { print_text(&text(&report)) };
-        }
-        if self.json {
-            return print(&json!({ "cases": reports }).to_string());
-        }
-        print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n"))
+        let reports: Vec<Value> = (0..patches.len()).map(|k| self.wrench_report(source, &twists, &made, k)).collect();
+        source.print(&reports, self.json, text)
     }
 
     fn write_wrenches(
