@@ -46,7 +46,7 @@ enum Numbers {
 }
 
 /// The widest vectors that the engine is compiled for and this processor has. The unit tests of this crate
-/// compile the narrowest alone, which takes half the time; the tests beside it (`tests`) have all widths.
+/// compile the narrowest alone, which takes less time; the tests beside it (`tests`) have all widths.
 fn widest() -> Simd {
     if cfg!(test) { Simd::Baseline } else { Simd::widest() }
 }

@@ -14,8 +14,8 @@ pub struct Lanes<T>([T; WIDTH]);
 /// Lanes of [`Lanes`].
 const WIDTH: usize = 4;
 
-/// What each lane has, one after the other without a loop: with a loop in every operation the compiler takes
-/// twice as long.
+/// What each lane has, one after the other without a loop: the compiler would have to unroll one in every
+/// operation.
 #[inline(always)]
 fn lanes<T>(of: impl Fn(usize) -> T) -> [T; WIDTH] {
     [of(0), of(1), of(2), of(3)]

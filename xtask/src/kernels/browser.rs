@@ -58,8 +58,8 @@ await post(out);
 /// Most browsers at once. The software driver compiles on one thread of a browser.
 const BROWSERS: usize = 4;
 
-/// Of which kernels the browser makes pipelines. That takes the software driver three seconds of two
-/// processors each; compiling alone, with all rules of the language, takes milliseconds.
+/// Of which kernels the browser makes pipelines. That takes the software driver some 3.5 s of processor time
+/// each; compiling alone, with all rules of the language, takes far less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pipelines {
     /// Of all, which also checks what their constants ask of the device.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::pressed::{PressedArguments, Source, digits, unread};
+use super::pressed::{PressedArguments, Source, digits, swept_text, unread};
 use super::progress::Progress;
 use super::{Failure, place, print, print_text};
 use bristle::limit_surface::{Margin, MarginGradient, Surface};
@@ -63,7 +63,8 @@ pub(super) struct MarginArguments {
         conflicts_with_all = ["loads", "file_of_loads", "twists"]
     )]
     file_of_twists: Option<String>,
-    /// Write the margins as arrays over patches and loads to this file, and print a summary.
+    /// Write the margins as arrays over patches and loads, or the friction over patches and twists, to this
+    /// file, and print a summary.
     #[arg(long, value_name = "MARGINS.npz")]
     out: Option<PathBuf>,
     /// Replace an existing file.
@@ -251,9 +252,7 @@ fn text(report: &Value) -> String {
     let r = number(&report["r"]);
     let word = |key: &str| report[key].as_str().unwrap_or_default();
     let at = place_name(word("at"));
-    let values = report["sweep"].as_object().into_iter().flatten();
-    let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
-    let mut text: String = values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect();
+    let mut text = swept_text(report);
     text += &format!(
         "mu = {} ({}), f_N = {} N ({}), r = {:.4} mm, rule {}\nloads [N, N, N m] and twists at the {at}\n",
         report["mu"],

@@ -62,6 +62,13 @@ impl Source {
     }
 }
 
+/// The keys and values of a sweep in a report, a line each; nothing of a report without.
+pub(super) fn swept_text(report: &Value) -> String {
+    let values = report["sweep"].as_object().into_iter().flatten();
+    let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
+    values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect()
+}
+
 impl PressedArguments {
     /// The patches of the file, with coefficients, forces and rule replaced by those of the arguments.
     pub(super) fn source(&self, quiet: bool) -> Result<Source, Failure> {

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::Failure;
-use super::pressed::{PressedArguments, Source, digits};
+use super::pressed::{PressedArguments, Source, digits, swept_text};
 use bristle::limit_surface::Surface;
 use bristle_data::surfaces::{PressedPatch, RuleError, Torsion};
 
@@ -72,8 +72,7 @@ fn text(report: &Value) -> String {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let word = |key: &str| report[key].as_str().unwrap_or_default();
     let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
-    let values = report["sweep"].as_object().into_iter().flatten();
-    let mut text: String = values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect();
+    let mut text = swept_text(report);
     let [r, moment] = ["r", "moment"].map(|key| digits(number(&report[key])));
     text += &format!(
         "mu = {} ({}), f_N = {} N ({}), r = {r} m, rule {}: at most mu r f_N = {moment} N m about the normal\n",

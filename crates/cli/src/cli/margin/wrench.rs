@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{MarginArguments, place_name};
-use crate::cli::pressed::{Source, digits, unread};
+use crate::cli::pressed::{Source, digits, swept_text, unread};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, print, print_text, swept};
 use bristle::limit_surface::WrenchGradient;
@@ -143,9 +143,7 @@ fn text(report: &Value) -> String {
         shown.collect::<Vec<_>>().join(", ")
     };
     let word = |key: &str| report[key].as_str().unwrap_or_default();
-    let values = report["sweep"].as_object().into_iter().flatten();
-    let show = |value: &Value| value.as_f64().map_or_else(|| value.to_string(), |v| v.to_string());
-    let mut text: String = values.map(|(key, value)| format!("{key} = {}\n", show(value))).collect();
+    let mut text = swept_text(report);
     text += &format!(
         "mu = {} ({}), f_N = {} N ({}), rule {}\ntwists [m/s, m/s, rad/s] and wrenches [N, N, N m] at the {}\n",
         report["mu"],
