@@ -155,7 +155,6 @@ impl MarginArguments {
         if self.json {
             return print(&report.to_string());
         }
-        let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
         let [patches, loads] = [many(patches.len(), "patch", "patches"), many(loads.each(), "load each", "loads each")];
         let (rule, at) = (report["rule"].as_str().unwrap_or_default(), place_name(self.at.name()));
         let [patch, load] = [0, 1].map(|k| &report["least_at"][k]);
@@ -227,6 +226,10 @@ fn gradient(found: &MarginGradient, columns: usize) -> Value {
         return Value::Null;
     }
     json!({ "load": load, "pressure": pressure.chunks(columns).collect::<Vec<_>>(), "mu": mu, "f_n": f_n })
+}
+
+fn many(n: usize, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
 }
 
 fn place_name(at: &str) -> &'static str {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{MarginArguments, place_name};
+use super::{MarginArguments, many, place_name};
 use crate::cli::pressed::{Source, digits, swept_text, unread};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, print, print_text, swept};
@@ -73,9 +73,9 @@ impl MarginArguments {
             return print(&report.to_string());
         }
         print_text(&format!(
-            "wrenches of {} patches along {} twists each, rule {}, at the {}\n{:.2} s\n{}",
-            patches.len(),
-            twists.each(),
+            "{} along {}, rule {}, twists and wrenches at the {}\n{:.2} s\n{}",
+            many(patches.len(), "patch", "patches"),
+            many(twists.each(), "twist each", "twists each"),
             patches[0].rule.name(),
             place_name(self.at.name()),
             start.elapsed().as_secs_f64(),
