@@ -98,7 +98,7 @@ mod tests {
         let jacobian = DMatrix::from_fn(ROWS, 2, |i, k| if k == 0 { 1.0 } else { i as f64 / ROWS as f64 - 0.5 });
         let weights = DVector::from_element(ROWS, 1.0);
         let inverse = jacobian.tr_mul(&jacobian).try_inverse().expect("two columns");
-        let segments: &[Range<usize>] = &[0..ROWS];
+        let segments = std::slice::from_ref(&(0..ROWS));
         let fitted = Fitted { jacobian: &jacobian, weights: &weights, inverse: &inverse, segments };
         let a = (-1.0f64 / 15.0).exp();
         let truth = Autoregression { coefficients: vec![a], innovation: 1.0 - a * a, variance: 1.0 };
