@@ -156,9 +156,9 @@ fn input(kernel: &Kernel, pipeline: bool) -> Result<Value, String> {
     Ok(input)
 }
 
-/// Compiles each kernel, and makes a pipeline of those that `becomes_pipeline` names, which takes the software
-/// driver some 3.5 s of processor time each; compiling alone, with all rules of the language, takes far less.
-/// There is a browser for each processor, with its part of the kernels.
+/// Compiles each kernel, and makes a pipeline of those that `becomes_pipeline` names. A pipeline takes the
+/// software driver some 3.5 s of processor time; compiling alone, with all rules of the language, takes far
+/// less. There is a browser for each processor, with its part of the kernels.
 ///
 /// # Errors
 /// No browser, or one without WebGPU.
