@@ -6,10 +6,13 @@
 // of the body. The normal force divides among the patches as their forces are. Stages are committed as soon
 // as they are solved, under the motion of the surfaces in that stage.
 //
-// Only here: `first_of_parts`, `of_part`, `part_of`, `commit_cells`, `normal_force`, `cell_motion`,
-// `cell_share`.
+// Only here: `first_of_parts`, `of_part`, `part_of`, `share_at_rest`, `place_of_part`, `balance_shares`,
+// `commit_cells`, `normal_force`, `cell_motion`, `cell_share`.
 
 const DRIVES_PARTS = true;
+
+// Whether load moves among the patches with the push.
+override moves_loads: bool = false;
 
 // How many patches there are.
 var<private> part_count: u32;
@@ -21,6 +24,8 @@ var<private> part_surface: array<vec3f, MOST_PARTS>;
 // are four polynomials of each patch. The slot of the first says how many patches there are, the slot of the
 // second how many sinusoids follow all polynomials, the slot of the third of each patch which cell is behind
 // its last, and that of the fourth, as bits of a number, its share of the normal force in the compound patch.
+// Where load moves, the first two slots of each patch behind the first have, as bits of numbers, its centre
+// of pressure from that of the first, in heights of the push.
 fn first_of_parts() -> u32 {
     let now = &intervals[now_at];
     let first = now.term_first + now.term_count;
@@ -77,8 +82,91 @@ fn follow_parts(tau: f32, dt: f32, t: Transform, q: vec3f) {
     }
     for (var i = 0u; i < part_count; i++) {
         // Those in the compound patch count where there is no normal force.
-        let share = bitcast<f32>(terms[first + 4u * i + 3u].slot);
+        let share = share_at_rest(first, i);
         part_share[i] = select(share, part_share[i] / max(f_n, TINY), f_n > 0.0);
+    }
+}
+
+fn share_at_rest(first: u32, number: u32) -> f32 {
+    return bitcast<f32>(terms[first + 4u * number + 3u].slot);
+}
+
+// Where part number presses, from the first, in heights of the push.
+fn place_of_part(first: u32, number: u32) -> vec2f {
+    let at = first + 4u * number;
+    return select(bitcast<vec2f>(vec2u(terms[at].slot, terms[at + 1u].slot)), vec2f(), number == 0u);
+}
+
+// Lets the patches have the shares of the normal force that balance the push in a sample, docs/model.md
+// (20m). Friction is linear in the shares: each patch is asked for its own under all of the normal force.
+fn balance_loads(k: Consts, u: vec3f, rate: Rate) {
+    if (moves_loads) {
+        var on_body: array<vec2f, MOST_PARTS>;
+        for (var i = 0u; i < MOST_PARTS; i++) {
+            for (var part = 0u; part < MOST_PARTS; part++) {
+                part_share[part] = select(0.0, 1.0, part == i);
+            }
+            on_body[i] = directed(wrench(k, u, rate, 1.0).wrench).xy;
+        }
+        balance_shares(first_of_parts(), on_body);
+    }
+}
+
+// The shares where the patches have friction on_body, each per normal force of its own: those that balance
+// the moment and differ from those at rest by a linear function of the place. A patch that would have to pull
+// carries nothing. If those that are left cannot balance the moment, they carry all.
+fn balance_shares(first: u32, on_body: array<vec2f, MOST_PARTS>) {
+    var friction = on_body;
+    var middle = vec2f();
+    for (var i = 0u; i < part_count; i++) {
+        part_share[i] = share_at_rest(first, i);
+        middle += part_share[i] * place_of_part(first, i);
+    }
+    var unit = TINY;
+    for (var i = 0u; i < part_count; i++) {
+        let apart = abs(place_of_part(first, i) - middle);
+        unit = max(unit, max(apart.x, apart.y));
+    }
+    var without = 0u;
+    for (var turns_left = part_count; turns_left > 0u; turns_left--) {
+        var m = mat3x3f();
+        var off = vec3f(1.0, 0.0, 0.0);
+        for (var i = 0u; i < part_count; i++) {
+            if (((without >> i) & 1u) == 0u) {
+                let row = vec3f(1.0, (place_of_part(first, i) - middle) / unit);
+                let moved = row + vec3f(0.0, friction[i] / unit);
+                m += outer(moved, row);
+                off -= share_at_rest(first, i) * moved;
+            }
+        }
+        let normal = cross(m[1], m[2]);
+        let size = dot(m[0], normal);
+        if (abs(size) <= LEAST_DETERMINANT * length(m[0]) * length(m[1]) * length(m[2])) {
+            break;
+        }
+        let tilt = vec3f(dot(off, normal), dot(m[0], cross(off, m[2])), dot(m[0], cross(m[1], off))) / size;
+        var least = 0.0;
+        var pulls = 0u;
+        for (var i = 0u; i < part_count; i++) {
+            let row = vec3f(1.0, (place_of_part(first, i) - middle) / unit);
+            let share = share_at_rest(first, i) + dot(tilt, row);
+            part_share[i] = select(0.0, share, ((without >> i) & 1u) == 0u);
+            if (part_share[i] < least) {
+                least = part_share[i];
+                pulls = 1u << i;
+            }
+        }
+        if (pulls == 0u) {
+            break;
+        }
+        without |= pulls;
+    }
+    var carried = 0.0;
+    for (var i = 0u; i < part_count; i++) {
+        carried += max(part_share[i], 0.0);
+    }
+    for (var i = 0u; i < part_count; i++) {
+        part_share[i] = max(part_share[i], 0.0) / carried;
     }
 }
 

@@ -261,7 +261,9 @@ fn record(v: Inputs, at_index: u32) {
     if (DRIVES_PARTS) {
         follow_parts(intervals[now_at].length, 0.0, transform(body.q, 0.0), body.q);
     }
-    var w = wrench(k, directed(patch_u), Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c), v.f_n);
+    let rate = Rate(c.sigma1, v.mu_c, v.mu_s - v.mu_c);
+    balance_loads(k, directed(patch_u), rate);
+    var w = wrench(k, directed(patch_u), rate, v.f_n);
     w.wrench = directed(w.wrench);
     if (!is_finite(w.wrench)) {
         status |= FAILED_WRENCH;

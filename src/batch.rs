@@ -626,7 +626,13 @@ impl Batch {
         // With what is not recorded yet.
         self.samples()?;
         let (own, of_parts) = self.stepper.inputs(contact);
-        Ok(SampleInputs::of_slots(&own, of_parts))
+        let mut inputs = SampleInputs::of_slots(&own, of_parts);
+        if self.contacts[contact].moves_loads() {
+            let Sample { wrench, normal_force, .. } = self.samples()?[contact];
+            let loads = self.contacts[contact].loads(wrench, normal_force);
+            inputs.patches.iter_mut().zip(loads).for_each(|(patch, load)| patch.normal_force = load);
+        }
+        Ok(inputs)
     }
 
     /// [`Batch::bristles`] of several contacts, which a GPU reads together.

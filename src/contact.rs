@@ -1,6 +1,7 @@
 //! One contact: everything an engine needs to simulate it.
 
 mod layer;
+mod loads;
 pub mod memory;
 mod motion;
 mod parts;
@@ -151,6 +152,12 @@ pub struct Inputs {
     /// What each of several patches ([`Patch::compound`]) has of its own, in their order; none if they have
     /// nothing.
     pub patches: Vec<PatchInputs>,
+    /// Height \[m\] above the surface at which a body with a prescribed twist is pushed: the push moves load
+    /// to those of `patches` that are ahead, `docs/model.md` (20m). 0 if there are none, or if they have
+    /// normal forces of their own. It belongs to the contact and not to its state: a copy or a snapshot
+    /// leaves it as it is.
+    #[serde(skip)]
+    pub push_height: f64,
     /// Period \[s\] at which a map that changes is made anew; if none, one that depends on the normal force
     /// at every break point of the normal force, one that follows frames at the time of each.
     pub remap_every: Option<f64>,
@@ -164,6 +171,7 @@ impl Default for Inputs {
             mu_s: None,
             surface: None,
             patches: Vec::new(),
+            push_height: 0.0,
             remap_every: None,
         }
     }
@@ -239,6 +247,7 @@ impl Contact {
         parameter::POSE_THETA.range.check("initial.pose.theta", theta)?;
         self.validate_point()?;
         self.validate_parts()?;
+        self.validate_push_height()?;
         self.validate_layer()?;
         if !self.model.is_grid() && self.patch.friction_map().is_some() {
             let accepted = "none: friction by region takes one bristle in every cell, the model `distributed`";

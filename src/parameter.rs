@@ -218,6 +218,10 @@ parameters! {
         "Samples every signal every so many seconds and holds it, unless it has a `hold` of its own.";
     NORMAL_FORCE = "inputs.normal_force", range::FORCE, NONE,
         "Normal force of one pad [N]; negative is no contact. Needed unless `tilt` gives it.";
+    PUSH_HEIGHT = "inputs.push_height", range::OFFSET, 0.0,
+        "Several `[[patches]]` under a prescribed twist only: the height above the surface at which the body is\n\
+         pushed [m]; 0.",
+        "The push moves load to the patches ahead of it.";
     LOAD_FX = "inputs.wrench.fx", range::FORCE, 0.0, "Force along x [N].";
     LOAD_FY = "inputs.wrench.fy", range::FORCE, 0.0, "Force along y [N].";
     LOAD_TAU = "inputs.wrench.tau", range::TORQUE, 0.0, "Moment about the centre of mass [N m].";

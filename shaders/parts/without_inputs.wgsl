@@ -9,6 +9,9 @@ fn normal_force(f_n: f32, _tau: f32) -> f32 {
 fn follow_parts(_tau: f32, _dt: f32, _t: Transform, _q: vec3f) {
 }
 
+fn balance_loads(_k: Consts, _u: vec3f, _rate: Rate) {
+}
+
 fn commit_parts() {
 }
 

@@ -45,7 +45,9 @@ impl Drives {
 
     /// Lets a contact of the same kind follow them.
     pub(super) fn give_to(&self, contact: &mut Contact) {
+        let push_height = contact.inputs.push_height;
         contact.inputs.clone_from(&self.inputs);
+        contact.inputs.push_height = push_height;
         contact.body.signals_mut().zip(&self.body).for_each(|(to, from)| to.clone_from(from));
         if let Some(frame) = &self.frame {
             Arc::make_mut(&mut contact.patch).set_map(frame);

@@ -199,11 +199,11 @@ impl Contact {
         }
     }
 
-    /// The patch where its patches have these normal forces \[N\]; as it is if they have none of their own,
-    /// or all are 0.
+    /// The patch where its patches have these normal forces \[N\]; as it is if their shares stay the same, or
+    /// all are 0.
     pub fn patch_under(&self, forces: &[f64]) -> Cow<'_, Patch> {
         let all: f64 = forces.iter().sum();
-        if !self.has_forces_of_parts() || all <= 0.0 {
+        if !(self.has_forces_of_parts() || self.moves_loads()) || all <= 0.0 {
             return Cow::Borrowed(&self.patch);
         }
         let shares: Vec<f64> = forces.iter().map(|force| force / all).collect();

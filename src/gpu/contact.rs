@@ -14,6 +14,16 @@ use crate::point::{PAIRS_PER_ELEMENT, PointModel};
 use crate::schedule::Timeline;
 use crate::solver::constants::FRESH_STEP;
 
+/// What the shader has of each of several patches, beside their inputs.
+pub(super) struct PartSlots {
+    /// The number of the cell behind its last.
+    pub(super) end: u32,
+    /// Its share of the normal force in the compound patch [-].
+    pub(super) share: f32,
+    /// Its centre of pressure from that of the first, in heights of the push; 0 where load does not move.
+    pub(super) place: [f32; 2],
+}
+
 /// A contact of a batch, with what can be computed of it before it is stepped.
 pub(super) struct BatchContact {
     /// Its index among all contacts.
@@ -25,9 +35,8 @@ pub(super) struct BatchContact {
     pub(super) kind: ModelKind,
     /// Whether its surface moves.
     pub(super) moving: bool,
-    /// Of each of several patches with inputs of their own the number of the cell behind its last, and its
-    /// share of the normal force in the compound patch [-].
-    pub(super) parts: Vec<(u32, f32)>,
+    /// Of each of several patches with inputs of their own.
+    pub(super) parts: Vec<PartSlots>,
     /// Elements of a point contact.
     elements: usize,
     /// Of an elastic layer.
@@ -40,7 +49,13 @@ impl BatchContact {
         let mut parts = Vec::new();
         if contact.drives_parts() {
             let end = |part: &Part| active.partition_point(|cell| *cell < part.cells().end) as u32;
-            parts.extend(contact.patch.parts().iter().map(|part| (end(part), part.share() as f32)));
+            let places = if contact.moves_loads() { contact.supports().in_heights() } else { Vec::new() };
+            let mut places = places.into_iter();
+            parts.extend(contact.patch.parts().iter().map(|part| PartSlots {
+                end: end(part),
+                share: part.share() as f32,
+                place: places.next().unwrap_or_default().map(|c| c as f32),
+            }));
         }
         let (kind, moving) = (contact.model.kind(), contact.inputs.surface.is_some());
         let layer = contact.shown_on_layer();
@@ -97,6 +112,7 @@ impl BatchContact {
             mapped: contact.patch.friction_map().is_some() || contact.layer().is_some(),
             has_axes: contact.patch.friction_axes().is_some(),
             drives_parts: contact.drives_parts(),
+            moves_loads: contact.moves_loads(),
             reduced: reduced.map(|(ellipsoid, form)| Reduced { ellipsoid, consistent: form == Form::Consistent }),
             point: contact.model.point().map(|model| (model.law, self.elements as u32)),
         })

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::contact::{BatchContact, device_contact, device_pairs, device_state};
+use super::contact::{BatchContact, PartSlots, device_contact, device_pairs, device_state};
 use super::layout::{self, State, flag};
 use super::limit_surface::Surfaces;
 use super::patch_state::{PatchState, TableStore, make_tables};
@@ -231,8 +231,9 @@ impl Upload {
             let waves = interval.terms.iter().filter(|q| q.slot >= slot::COUNT);
             let count = waves.clone().count() as u32;
             self.waves_of_parts = self.waves_of_parts.max(count);
-            for (own, (end, share)) in interval.parts.iter().zip(parts) {
-                let slots = [parts.len() as u32, count, *end, share.to_bits()];
+            for (k, (own, PartSlots { end, share, place })) in interval.parts.iter().zip(parts).enumerate() {
+                let [x, y] = if k == 0 { [parts.len() as u32, count] } else { place.map(f32::to_bits) };
+                let slots = [x, y, *end, share.to_bits()];
                 self.terms.extend(own.iter().zip(slots).map(|(c, slot)| polynomial(c, slot)));
             }
             self.terms.extend(waves.map(|q| term(&Term { slot: q.slot - slot::COUNT, ..*q })));

@@ -14,10 +14,10 @@ use crate::schedule::slot;
 use crate::solver::bristles::{LEAST_TRUST_RADIUS, MAX_TURN};
 pub(super) use crate::solver::constants::ROOT_ITERATIONS_ON_GPU as ROOT_ITERATIONS;
 use crate::solver::constants::{
-    ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN, NEAR_SLIP,
-    NEWTON_MOST, NEWTON_TOLERANCE, QUADRATURE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY, SHORTEST_CHOSEN_STEP,
-    SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SLIP_ROUNDING, SPEED_MARGIN, STEP_CHANGE_LIMITS,
-    STEP_SLACK_ON_GPU, THIRD_ORDER_SHARE,
+    ERROR_CONSTANT, EXTRAPOLATION, FRESH_STEP, KAPPA, LEAST_DETERMINANT, LEAST_TOLERANCE, LEVER_MARGIN, MASS_MARGIN,
+    NEAR_SLIP, NEWTON_MOST, NEWTON_TOLERANCE, QUADRATURE, RELATIVE_TOLERANCE, ROOT_TOLERANCE_ON_GPU, SAFETY,
+    SHORTEST_CHOSEN_STEP, SHORTEST_RULED_STEP, SHORTEST_TRIED_STEP, SHRINK_ON_FAILURE, SLIP_ROUNDING, SPEED_MARGIN,
+    STEP_CHANGE_LIMITS, STEP_SLACK_ON_GPU, THIRD_ORDER_SHARE,
 };
 use crate::solver::friction::{LEAST_SLOPE, SLOPE_TAIL, SLOPE_TAIL_FROM};
 use crate::solver::laws::AT_LIMIT;
@@ -49,6 +49,8 @@ pub struct Variant {
     pub has_axes: bool,
     /// Whether several patches have inputs of their own.
     pub drives_parts: bool,
+    /// Whether load moves among them with the push.
+    pub moves_loads: bool,
     /// The model of a reduced bristle; none for others.
     pub reduced: Option<Reduced>,
     /// Law and number of elements of a point contact; none for others.
@@ -97,6 +99,9 @@ impl Variant {
         }
         if self.point.is_none() {
             all.push(("has_axes", self.has_axes));
+        }
+        if self.drives_parts {
+            all.push(("moves_loads", self.moves_loads));
         }
         if let Some(r) = self.reduced {
             all.extend([("ellipsoid", r.ellipsoid), ("consistent", r.consistent)]);
@@ -341,6 +346,7 @@ fn prelude(shape: KernelShape, law: Law) -> String {
         ("LEAST_TOLERANCE", LEAST_TOLERANCE),
         ("NEAR_SLIP", NEAR_SLIP),
         ("MASS_MARGIN", MASS_MARGIN),
+        ("LEAST_DETERMINANT", LEAST_DETERMINANT),
         ("STRIBECK_X_MIN", STRIBECK_X_MIN),
         ("STEP_SLACK", STEP_SLACK_ON_GPU),
         ("ROOT_TOLERANCE", ROOT_TOLERANCE_ON_GPU),

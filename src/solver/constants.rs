@@ -67,6 +67,9 @@ pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
 /// definite, `docs/model.md` (54).
 pub const MASS_MARGIN: f64 = 0.5;
+/// Several patches whose balance (20m) has a smaller determinant, over the product of the lengths of the
+/// columns, count as in one line [-].
+pub const LEAST_DETERMINANT: f64 = 1e-5;
 /// The rest of an interval that exceeds the step by at most this share is not divided, as the excess may be
 /// rounding.
 pub const STEP_SLACK: f64 = 1e-6;

@@ -333,6 +333,9 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         let (mu_c, mu_d) = (v[slot::MU_C], v[slot::MU_S] - v[slot::MU_C]);
         let rate = Rate { sigma1: contact.friction.effective_for_law().sigma1, mu_c, mu_d };
         let bristle_twist = contact.patch.bristle_twist(patch_twist);
+        if self.drives_parts() && contact.moves_loads() {
+            self.balance_loads(l, contact, bristle_twist, &rate);
+        }
         let (wrench, shares) = self.bristles.wrench(l, bristle_twist, &rate, v[slot::F_N]);
         (q, twist, contact.patch.patch_wrench(wrench), shares)
     }

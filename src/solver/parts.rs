@@ -9,16 +9,17 @@
 //! solved, under the motion of the surfaces in that stage, so that a pass never commits one stage and
 //! evaluates another.
 //!
-//! Only here: `none`, `set`, `drives_parts`, `sample_parts`.
+//! Only here: `none`, `set`, `drives_parts`, `sample_parts`, `share_parts`.
 
-use super::bristles::{Bristles, PartNow};
+use super::bristles::{Bristles, PartNow, Rate};
 use super::constants::{KAPPA, QUADRATURE};
 use super::lanes::Solver;
 use super::linalg::Vec3;
 use super::transform::{Transform, at};
 use crate::contact::Contact;
 use crate::number::real::Real;
-use crate::patch::Part;
+use crate::patch::{MAX_PATCHES, Part};
+use crate::planar::{Twist, Wrench};
 
 /// What the patches of a contact have of their own.
 pub(super) struct Parts<R: Real> {
@@ -81,6 +82,20 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
         self.bristles.set_parts(&self.parts.now);
     }
 
+    /// Lets the patches of lane `l` have the shares of the normal force that balance the push in a sample,
+    /// `docs/model.md` (20m). Friction is linear in the shares: each patch is asked for its own under all of
+    /// the normal force.
+    pub(super) fn balance_loads(&mut self, l: usize, contact: &Contact, u: Twist, rate: &Rate<f64>) {
+        let mut on_body = [[0.0; 2]; MAX_PATCHES];
+        for (k, on_body) in on_body.iter_mut().enumerate().take(self.parts.now.len()) {
+            self.share_parts(l, |i| if i == k { 1.0 } else { 0.0 });
+            let Wrench { fx, fy, .. } = contact.patch.patch_wrench(self.bristles.wrench(l, u, rate, 1.0).0);
+            *on_body = [fx, fy];
+        }
+        let shares = contact.supports().balance_shares(|k| on_body[k]);
+        self.share_parts(l, |k| shares[k]);
+    }
+
     /// Commits the stage that is pending, under the motion of the surfaces in it.
     pub(super) fn commit_parts(&mut self) {
         let lanes = self.body.pending & self.running;
@@ -122,6 +137,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             now.surface.set(l, *surface);
             now.share.set(l, if f_n > 0.0 { force / f_n } else { *share });
         }
+        self.bristles.set_parts(&self.parts.now);
+    }
+
+    /// Gives the patches of lane `l` these shares of the normal force.
+    fn share_parts(&mut self, l: usize, share: impl Fn(usize) -> f64) {
+        self.parts.now.iter_mut().enumerate().for_each(|(k, now)| now.share.set(l, share(k)));
         self.bristles.set_parts(&self.parts.now);
     }
 }

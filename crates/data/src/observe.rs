@@ -15,6 +15,8 @@ pub struct Under<'a> {
     contact: &'a Contact,
     /// The inputs in its samples, if they are given.
     inputs: Option<SampleInputs>,
+    /// Times \[s\] of samples in which load has moved among several patches, and their normal forces \[N\].
+    loads: Vec<(f64, Vec<f64>)>,
     last: Option<(Key, Patch)>,
 }
 
@@ -27,25 +29,36 @@ enum Key {
 }
 
 impl<'a> Under<'a> {
-    /// Of a contact, before its first sample.
-    pub const fn new(contact: &'a Contact) -> Self {
-        Self { contact, inputs: None, last: None }
+    /// Of a contact, before its first sample; with times \[s\], wrenches and normal forces \[N\] of its
+    /// samples.
+    pub fn new(contact: &'a Contact, samples: impl Iterator<Item = (f64, Wrench, f64)>) -> Self {
+        let at_rest = |w: Wrench| if w.to_array().iter().all(|v| v.is_finite()) { w } else { Wrench::default() };
+        let moving = samples.filter(|_| contact.moves_loads());
+        let loads = moving.map(|(t, wrench, f_n)| (t, contact.loads(at_rest(wrench), f_n))).collect();
+        Self { contact, inputs: None, loads, last: None }
     }
 
     /// Of a contact that has these inputs in all samples.
     pub const fn with(contact: &'a Contact, inputs: SampleInputs) -> Self {
-        Self { contact, inputs: Some(inputs), last: None }
+        Self { contact, inputs: Some(inputs), loads: Vec::new(), last: None }
     }
 
-    /// The inputs in the sample at time `t` [s].
-    fn inputs(&self, t: f64) -> Cow<'_, SampleInputs> {
-        self.inputs.as_ref().map_or_else(|| Cow::Owned(self.contact.inputs_before(t)), Cow::Borrowed)
+    /// The inputs in the sample at time `t` \[s\].
+    pub fn inputs(&self, t: f64) -> Cow<'_, SampleInputs> {
+        if let Some(inputs) = &self.inputs {
+            return Cow::Borrowed(inputs);
+        }
+        let mut inputs = self.contact.inputs_before(t);
+        if let Some((_, loads)) = self.loads.get(self.loads.partition_point(|(before, _)| *before < t)) {
+            inputs.patches.iter_mut().zip(loads).for_each(|(patch, load)| patch.normal_force = *load);
+        }
+        Cow::Owned(inputs)
     }
 
     /// What the map is made for in the sample at time `t` [s]; none if it stays. A sample has the map before
     /// one that begins with it, as it has the normal force before.
     fn key(&self, t: f64) -> Option<Key> {
-        if self.contact.inputs.patches.iter().any(|own| own.normal_force.is_some()) {
+        if self.contact.moves_loads() || self.contact.inputs.patches.iter().any(|own| own.normal_force.is_some()) {
             return Some(Key::Forces(self.inputs(t).patches.iter().map(|part| part.normal_force).collect()));
         }
         self.contact.map_at((t - 2.0 * SAME_TIME).max(0.0)).map(Key::Map)

@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use bristle::Cpu;
 use bristle::engine::Engine;
 use bristle::gpu::{Choice, Gpu};
 use bristle::limit_surface::{Rule, Surface};
+use bristle::patch::Part;
+use bristle::{Contact, Cpu};
 use bristle_data::observe::{Under, margins, patch_margins};
 #[cfg(feature = "lerobot")]
 use bristle_data::rollout::Format;
@@ -234,7 +235,7 @@ fn margins_and_actions_follow_the_forces_of_patches() {
             .replace("turn = -1.1", &format!("turn = -1.1\nshare = {}", share(2)));
         let fixed = Scenario::parse(&text, ".".as_ref(), "s.toml").unwrap().contact(0).unwrap();
         let load = [0, 1, 2].map(|c| wrench[3 * i + c]);
-        let wanted = margins(&[0.0], &[load], &[force[i]], &mut Under::new(&fixed))[0];
+        let wanted = margins(&[0.0], &[load], &[force[i]], &mut Under::new(&fixed, std::iter::empty()))[0];
         assert!((margin[i] - wanted).abs() < 1e-5, "sample {i}: {} {wanted}", margin[i]);
     }
     assert_eq!(forces[3 * 9 + 2], 0.0, "the third is lifted");
@@ -258,6 +259,56 @@ fn margins_and_actions_follow_the_forces_of_patches() {
     }
 }
 
+/// Recorded forces of patches balance the moment of a push: their centre of pressure is ahead of that at rest
+/// by the height times the push over the normal force. Margins and images of pressure have these loads.
+#[test]
+fn loads_under_a_push_are_recorded() {
+    let feet = [[0.03, 0.0], [-0.02, 0.005], [0.0, -0.03]];
+    let kind =
+        "\"prescribed\"\n[inputs.twist]\nvx = { points = [[0, 0], [0.05, 0.02]] }\nvy = 0.003\nw = 0.4\n[ignored]";
+    let pushed = text(kind, "elasto-plastic")
+        .replace("[ignored]\nmass = 0.2\ninertia = 2e-4\n", "")
+        .replace("{ uniform = [-0.002, 0.002] }", "0.0")
+        .lines()
+        .filter(|line| !line.starts_with("wrench"))
+        .fold(String::new(), |text, line| text + line + "\n")
+        .replace("[inputs]\n", "[inputs]\npush_height = 0.008\n");
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = Scenario::parse(&pushed, ".".as_ref(), "s.toml").unwrap();
+    let out = dir.path().join("run");
+    rollout(&scenario, &Cpu::new(), &options(&out, &[Extra::Patches, Extra::Margin, Extra::Tactile]), &|_| true)
+        .unwrap();
+    let [wrench, force, of_patches, wrenches, margin] =
+        ["wrench", "normal_force", "patch_normal_force", "patch_wrench", "margin"].map(|name| array(&out, name).1);
+    let mut zip = zip::ZipArchive::new(File::open(out.join("trajectories.npz")).unwrap()).unwrap();
+    let tactile: Vec<f32> = npyz::NpyFile::new(zip.by_name("tactile.npy").unwrap()).unwrap().into_vec().unwrap();
+    let mut most = 0.0f64;
+    for i in 0..26 {
+        let contact = scenario.contact(i as u64 / 13).unwrap();
+        let rest: Vec<f64> = contact.patch.parts().iter().map(Part::share).collect();
+        let loads = &of_patches[3 * i..][..3];
+        for axis in 0..2 {
+            let sum: f64 = (0..3).map(|k| wrenches[9 * i + 3 * k + axis]).sum();
+            assert!((sum - wrench[3 * i + axis]).abs() < 1e-6 * force[i]);
+            let ahead: f64 = (0..3).map(|k| (loads[k] / force[i] - rest[k]) * feet[k][axis]).sum();
+            assert!((ahead + 0.008 * wrench[3 * i + axis] / force[i]).abs() < 1e-8, "{i}: {ahead}");
+        }
+        most = (0..3).fold(most, |most, k| most.max((loads[k] / force[i] - rest[k]).abs()));
+        let patch = contact.patch_under(loads);
+        let cells = patch.weights().len();
+        for (found, w) in tactile[cells * i..][..cells].iter().zip(patch.weights()) {
+            assert!((f64::from(*found) - w * force[i]).abs() < 1e-6 * force[i]);
+        }
+        let mut fixed = Contact { patch: patch.into_owned().into(), ..contact.clone() };
+        fixed.inputs.push_height = 0.0;
+        let load = [0, 1, 2].map(|c| wrench[3 * i + c]);
+        let mut under = Under::with(&fixed, contact.inputs_before(0.01 * (i % 13) as f64));
+        let wanted = margins(&[0.0], &[load], &[force[i]], &mut under)[0];
+        assert!((margin[i] - wanted).abs() < 1e-6, "{i}: {} {wanted}", margin[i]);
+    }
+    assert!(most > 0.03, "some load moves: {most}");
+}
+
 /// A force through the centre of friction, which is not that of pressure, moves two patches without a turn.
 #[test]
 fn margins_are_about_the_centre_of_friction() {
@@ -267,7 +318,7 @@ fn margins_are_about_the_centre_of_friction() {
     let contact = Scenario::parse(text, ".".as_ref(), "s.toml").unwrap().contact(0).unwrap();
     let (force, f_n) = (-2.0, 8.0);
     let wrench = [0.0, force, 0.02 * force];
-    let found = margins(&[0.0], &[wrench], &[f_n], &mut Under::new(&contact))[0];
+    let found = margins(&[0.0], &[wrench], &[f_n], &mut Under::new(&contact, std::iter::empty()))[0];
     let wanted = 1.0 - 2.0 / (0.75 * 0.6 * f_n);
     assert!((found - wanted).abs() < 1e-9, "{found} {wanted}");
 }

@@ -161,6 +161,7 @@ fn kind(Spec { body, inputs, initial, .. }: &Spec) -> Check {
         ("inputs.gravity", inputs.gravity.is_some(), FREE),
         ("inputs.tilt", inputs.tilt.is_some(), (&[Body, World][..], "kinds \"body\" and \"world\"")),
         ("inputs.twist", inputs.twist.is_some(), (&[Prescribed][..], "kind = \"prescribed\"")),
+        ("inputs.push_height", inputs.push_height.is_some(), (&[Prescribed][..], "kind = \"prescribed\"")),
         ("initial.twist", initial.twist.is_some(), FREE),
     ];
     let unused_keys = keys.iter().filter(|(_, given, (kinds, _))| *given && !kinds.contains(&body.kind));

@@ -36,6 +36,7 @@ pub(super) fn contact(
     let mut body = body(&spec.body, spec.contact.model, d);
     let mut inputs = inputs(&spec.inputs, &mut body, d)?;
     inputs.patches = of_patches(spec, d)?;
+    inputs.push_height = d.optional(&parameter::PUSH_HEIGHT, &spec.inputs.push_height);
     let mut friction = friction(&spec.friction, &inputs, spec.patch.layer.is_some(), d);
     let DrawnPatch { patch, update, force, friction: mean, layer } = match (several, patches.indented()) {
         (Some(several), _) => several.draw(patches, Some(&body), &inputs.patches, d)?,
@@ -255,7 +256,8 @@ fn moving_surface(
 /// What each of several patches has of its own; none if they have nothing.
 fn of_patches(spec: &Spec, d: &mut Sampler<'_>) -> Result<Vec<PatchInputs>, ParameterError> {
     let patches = spec.patches.as_deref().unwrap_or_default();
-    if patches.iter().all(|placed| placed.normal_force.is_none() && placed.surface.is_none()) {
+    let has_none = |placed: &PlacedSpec| placed.normal_force.is_none() && placed.surface.is_none();
+    if spec.inputs.push_height.is_none() && patches.iter().all(has_none) {
         return Ok(Vec::new());
     }
     let hold = spec.inputs.hold;

@@ -20,6 +20,7 @@ use super::spec::{KindName, ModelName, PatchSpec, Spec, SurfaceSpec};
 use bristle::body::{Body, Frame};
 use bristle::contact::PatchInputs;
 use bristle::error::{ParameterError, PatchError};
+use bristle::parameter::PUSH_HEIGHT;
 use bristle::patch::{FrictionAxes, MAX_PATCHES, Patch, Placed};
 use bristle::planar::Pose;
 
@@ -101,6 +102,10 @@ impl Several {
         base: &Path,
     ) -> Result<Option<Self>, PatchFailure> {
         let Some(patches) = &spec.patches else {
+            if spec.inputs.push_height.is_some() {
+                let message = "expected this key only with several `[[patches]]`, among which load moves";
+                return PatchFailure::wrong(PUSH_HEIGHT.name, message);
+            }
             if spec.contact.shares.is_some() {
                 return PatchFailure::wrong("contact.shares", "expected this key only with several `[[patches]]`");
             }
@@ -289,6 +294,10 @@ fn placed(patch: &Patch, [x, y, turn, force, friction]: [f64; 5]) -> Placed {
 fn check_inputs(patches: &[PlacedSpec], spec: &Spec) -> Result<(), PatchFailure> {
     let wrong = |k: usize, key: &str, message: &str| PatchFailure::wrong(&format!("patches.{k}.{key}"), message);
     let forces = patches.iter().filter(|placed| placed.normal_force.is_some()).count();
+    if spec.contact.model == ModelName::Reduced && spec.inputs.push_height.is_some() {
+        let message = "expected this key only with `contact.model = \"distributed\"`, which tells patches apart";
+        return PatchFailure::wrong(PUSH_HEIGHT.name, message);
+    }
     for (k, PlacedSpec { share, normal_force, surface, .. }) in patches.iter().enumerate() {
         if spec.contact.model == ModelName::Reduced && (normal_force.is_some() || surface.is_some()) {
             let key = if normal_force.is_some() { "normal_force" } else { "surface" };
@@ -316,6 +325,7 @@ fn check_inputs(patches: &[PlacedSpec], spec: &Spec) -> Result<(), PatchFailure>
     let of_contact = [
         ("inputs.normal_force", spec.inputs.normal_force.is_some()),
         ("inputs.tilt", spec.inputs.tilt.is_some()),
+        (PUSH_HEIGHT.name, spec.inputs.push_height.is_some()),
         ("contact.shares", spec.contact.shares == Some(SharesName::Equilibrium)),
     ];
     match of_contact.iter().find(|(_, given)| forces > 0 && *given) {

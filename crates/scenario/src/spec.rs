@@ -383,6 +383,7 @@ pub struct InputsSpec {
     /// of the world, of the hand of a `gripper`, or under a `prescribed` twist, in axes of the patch. Not of
     /// a point contact.
     pub surface: Option<SurfaceSpec>,
+    pub push_height: Option<Number>,
     pub mu_c: Option<SignalSpec>,
     pub mu_s: Option<SignalSpec>,
 }

@@ -97,6 +97,10 @@ fn ends() -> Vec<(String, Vec<String>)> {
             "inputs.anchor" => add(range, &["inputs.anchor=[{}, 0]"], &[]),
             "inputs.surface.at" => add(range, &["inputs.surface.at=[{}, 0]"], &["inputs.surface.w=1"]),
             "body.offset" => add(range, &["body.offset=[{}, 0]"], &[]),
+            "inputs.push_height" => {
+                let feet = "patches=[{ at = [0.05, 0] }, { at = [-0.03, 0.04] }, { at = [-0.03, -0.04] }]";
+                add(range, &["inputs.push_height={}"], &[feet]);
+            }
             "body.inertia" => {
                 add(range, &["body.inertia={}"], &[]);
                 add(range::SIZE, &["body.inertia={ disc = {} }"], &[]);

@@ -126,6 +126,7 @@ pub fn layouts() -> Result<Vec<Kernel>, String> {
                 mapped: false,
                 has_axes: false,
                 drives_parts: false,
+                moves_loads: false,
                 reduced: None,
                 point: None,
             };

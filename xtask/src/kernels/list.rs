@@ -97,6 +97,8 @@ pub fn of(adapter: &Adapter) -> Result<Vec<Kernel>, String> {
         let variant = Variant { law, adaptive: true, drives_parts: true, ..plain(grid) };
         let name = format!("{}, grid of {CELLS}, adaptive, inputs of patches", law.name());
         all.push(stepping(name, &variant, CELLS as u32)?);
+        let name = format!("{}, grid of {CELLS}, adaptive, load moves among patches", law.name());
+        all.push(stepping(name, &Variant { moves_loads: true, ..variant }, CELLS as u32)?);
     }
     for &law in PointLaw::ALL {
         let (elements, what) = if law.has_elements() { (ELEMENTS, ", 4 elements") } else { (0, "") };
@@ -125,6 +127,7 @@ fn plain(shape: KernelShape) -> Variant {
         mapped: false,
         has_axes: false,
         drives_parts: false,
+        moves_loads: false,
         reduced: None,
         point: None,
     }

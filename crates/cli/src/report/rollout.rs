@@ -176,7 +176,7 @@ fn wrenches(run: &Run, scenario: &Scenario) -> Result<Part, ReportError> {
         let k = run.chosen[i];
         let contact = scenario.contact(k as u64)?;
         let own_forces = contact.inputs.patches.iter().any(|own| own.normal_force.is_some());
-        if contact.patch.sequence().is_some() || own_forces {
+        if contact.patch.sequence().is_some() || own_forces || contact.moves_loads() {
             // Each of its maps, or of the shares of its patches, has a surface of its own.
             continue;
         }

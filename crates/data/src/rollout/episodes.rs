@@ -21,6 +21,7 @@ use bristle::error::ParameterError;
 use bristle::moving_surface::MovingSurface;
 use bristle::parameter::{self, Parameter};
 use bristle::patch::Grid;
+use bristle::planar::Wrench;
 use bristle::pool;
 use bristle::schedule::Signal;
 use bristle_scenario::Scenario;
@@ -230,7 +231,8 @@ impl<'a> Layout<'a> {
             action.resize(self.times.len() * self.actions.len(), 0.0);
             self.put_actions(&contact, &mut action);
         }
-        let mut under = Under::new(&contact);
+        let samples = self.times.iter().zip(wrench.iter().zip(normal_force));
+        let mut under = Under::new(&contact, samples.map(|(t, (wrench, f_n))| (*t, Wrench::from(*wrench), *f_n)));
         let (mut margin, mut tactile) = (Vec::new(), Vec::new());
         if self.margin {
             margin = margins(&self.times, wrench, normal_force, &mut under);

@@ -164,7 +164,8 @@ fn in_samples(
     mut with: impl FnMut(usize, Option<(&Patch, Moment, Bristles<'_>)>),
 ) {
     let active = contact.active_cells(&contact.timeline(&t.time));
-    let mut under = Under::new(contact);
+    let samples = t.of(i).enumerate().map(|(sample, at)| (t.time[sample], t.wrench[at], t.normal_force[at]));
+    let mut under = Under::new(contact, samples);
     for (sample, at) in t.of(i).enumerate() {
         if !t.wrench[at].to_array().iter().all(|v| v.is_finite()) {
             with(sample, None);
@@ -172,7 +173,7 @@ fn in_samples(
         }
         let f_n = t.normal_force[at];
         let time = t.time[sample];
-        let inputs = contact.inputs_before(time);
+        let inputs = under.inputs(time).into_owned();
         let moment = Moment { time, pose: t.pose[at], twist: t.twist[at], f_n, inputs };
         let states = &t.sampled_bristles[i][sample * active.len()..][..active.len()];
         let mut bristles = active.iter().copied().zip(states.iter().copied());

@@ -1,6 +1,6 @@
 //! Several patches with normal forces and surface motions of their own.
 
-use std::f64::consts::FRAC_PI_2;
+use std::f64::consts::{FRAC_PI_2, TAU};
 use std::sync::Arc;
 
 use bristle::body::Frame;
@@ -12,6 +12,7 @@ use bristle::patch::{FrictionAxes, Patch, Placed, Shape};
 use bristle::planar::{Twist, Wrench};
 use bristle::random::Draw;
 use bristle::schedule::{Signal, Sine};
+use nalgebra::{Matrix3, Vector3};
 
 use crate::Limits;
 use crate::common::{Dice, WITH_THE_BODY, assert_close, dry, free, in_hand, of, on_table, prescribed, rollout};
@@ -91,6 +92,77 @@ pub fn steady_sliding_sums_the_friction_at_each_surface(engine: &dyn Engine, lim
             assert_close(&format!("contact {k}, sample {frame}: torque"), &found[2..], &wanted[2..], 0.06 * limit);
         }
     }
+}
+
+/// A body on three to five feet is pushed at a height: after 80 ms of sliding friction is that of the feet
+/// under loads whose centre of pressure is ahead of that at rest by the height times the push over the normal
+/// force. Iteration finds these loads here, from friction by the geometry of each foot.
+pub fn a_push_above_the_surface_loads_the_feet_ahead(engine: &dyn Engine, limits: &Limits) {
+    let (end, f_n) = (0.08, 3.0);
+    let (mut contacts, mut of_each) = (Vec::new(), Vec::new());
+    for k in 0..12 {
+        let d = Dice(Draw::new(19, k));
+        let friction = Friction {
+            law: d.pick("law", Law::ALL),
+            v_s: d.log("v_s", 1e-3, 0.1),
+            sigma2: d.between("sigma2", 0.0, 0.2),
+            ..Friction::default()
+        };
+        let count = 3 + k % 3;
+        let foot = |p: u64| {
+            let of = |name: &str| format!("{name} {p}");
+            let angle = TAU / count as f64 * p as f64 + d.between(&of("angle"), -0.3, 0.3);
+            let (sin, cos) = angle.sin_cos();
+            let far = d.between(&of("far"), 0.03, 0.06);
+            let at = [far * cos, far * sin, d.between(&of("turn"), -3.0, 3.0)];
+            let factor = if k % 2 == 0 { 1.0 } else { d.between(&of("friction"), 0.7, 1.3) };
+            placed([3, 5][k as usize % 2], 0.01, Shape::Disc, at, d.between(&of("force"), 1.0, 1.5), factor)
+        };
+        let feet: Vec<Placed> = (0..count).map(foot).collect();
+        let (speed, angle) = (d.log("speed", 0.3, 0.6), d.between("angle", 0.0, 6.3));
+        let twist = [speed * angle.cos(), speed * angle.sin(), d.between("w", -10.0, 10.0)];
+        let mut contact = prescribed(&compound(&feet), friction, twist, f_n);
+        contact.inputs.patches = vec![PatchInputs::default(); feet.len()];
+        contact.inputs.push_height = if k == 11 { 0.0 } else { d.between("height", 0.002, 0.012) };
+        if k % 2 == 0 {
+            contact.initial.bristles = Bristles::Steady;
+        }
+        contacts.push(contact);
+        of_each.push(feet);
+    }
+    let out = rollout(engine, &contacts, &Plan::new(end, 2e-4, end).unwrap());
+    let mut moved_most = 0.0f64;
+    for (k, (c, feet)) in contacts.iter().zip(&of_each).enumerate() {
+        let all: f64 = feet.iter().map(|foot| foot.force).sum();
+        let rest: Vec<f64> = feet.iter().map(|foot| foot.force / all).collect();
+        let twist = of(&out.twist, k, 2)[1];
+        let alone: Vec<Wrench> =
+            feet.iter().map(|foot| steady(std::slice::from_ref(foot), &c.friction, twist, 1.0)).collect();
+        let sum = |shares: &[f64], number: &dyn Fn(usize) -> f64| {
+            shares.iter().enumerate().map(|(p, share)| share * number(p)).sum::<f64>()
+        };
+        // A rigid body on equal springs: the loads change by a linear function of the place.
+        let rows: Vec<Vector3<f64>> = feet.iter().map(|foot| Vector3::new(1.0, foot.at.x, foot.at.y)).collect();
+        let square: Matrix3<f64> = rows.iter().map(|row| row * row.transpose()).sum();
+        let mut shares = rest.clone();
+        for _ in 0..400 {
+            let push = [-sum(&shares, &|p| alone[p].fx), -sum(&shares, &|p| alone[p].fy)];
+            let moment = c.inputs.push_height * Vector3::new(0.0, push[0], push[1]);
+            let tilt = square.lu().solve(&moment).unwrap();
+            shares.iter_mut().zip(rest.iter().zip(&rows)).for_each(|(to, (rest, row))| *to = rest + tilt.dot(row));
+        }
+        assert!(shares.iter().all(|share| *share > 0.02), "contact {k} does not tip over: {shares:?}");
+        moved_most = shares.iter().zip(&rest).fold(moved_most, |most, (a, b)| most.max((a - b).abs()));
+        let of_axis = |axis: fn(&Wrench) -> f64| f_n * sum(&shares, &|p| axis(&alone[p]));
+        let wanted = [of_axis(|w| w.fx), of_axis(|w| w.fy), of_axis(|w| w.tau)];
+        for frame in if c.initial.bristles == Bristles::Steady { 0..2 } else { 1..2 } {
+            let found = of(&out.wrench, k, 2)[frame].to_array();
+            let limit = 2.0 * limits.steady * 2.0 * f_n;
+            assert_close(&format!("contact {k}, sample {frame}: force"), &found[..2], &wanted[..2], limit);
+            assert_close(&format!("contact {k}, sample {frame}: torque"), &found[2..], &wanted[2..], 0.06 * limit);
+        }
+    }
+    assert!(moved_most > 0.05, "some loads move: {moved_most}");
 }
 
 /// Patches whose forces keep their shares move as patches with these shares; patches whose surfaces all move
