@@ -32,7 +32,7 @@ pub enum PriorSpec {
 }
 
 /// What the file says of an unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnknownSpec {
     /// Lowest and highest value; usual ones of the quantity if not given.
@@ -42,9 +42,29 @@ pub struct UnknownSpec {
     /// What was known before.
     pub prior: Option<PriorSpec>,
     /// The value that it keeps: it is not fitted.
-    pub value: Option<f64>,
+    pub value: Option<Held>,
     /// Whether every recording has its own; offsets and drifts do if not given.
     pub own: Option<bool>,
+}
+
+/// What a number that is not fitted has.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "a number, or a list with one for each recording")]
+pub enum Held {
+    /// The same in all recordings.
+    Same(f64),
+    /// One value for each recording.
+    Each(Vec<f64>),
+}
+
+impl Held {
+    /// The value in a recording; none if there are not as many.
+    pub fn of(&self, recording: usize) -> Option<f64> {
+        match self {
+            Self::Same(value) => Some(*value),
+            Self::Each(values) => values.get(recording).copied(),
+        }
+    }
 }
 
 /// How residuals count.

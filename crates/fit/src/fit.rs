@@ -6,7 +6,7 @@ use std::time::Instant;
 use bristle::error::{EngineError, ParameterError};
 use bristle_scenario::{Scenario, ScenarioError};
 
-use crate::file::{FitFile, LossName, MOTION, UnknownSpec};
+use crate::file::{FitFile, Held, LossName, MOTION, UnknownSpec};
 use crate::identify::{Direction, Speeds, beforehand, speeds};
 use crate::interval::Spread;
 use crate::model::Problem;
@@ -156,6 +156,9 @@ pub type Ask<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 
 /// Whether each recording has an unknown for itself.
 pub(crate) fn is_own(spec: Option<&UnknownSpec>, path: &str) -> bool {
+    if spec.is_some_and(|spec| matches!(spec.value, Some(Held::Each(_)))) {
+        return true;
+    }
     let of_one = || path.ends_with(".offset") || path.ends_with(".drift") || START.contains(&path);
     spec.and_then(|spec| spec.own).unwrap_or_else(of_one)
 }
@@ -180,12 +183,23 @@ fn unknowns(
     };
     let mut all = Vec::new();
     for (path, spec) in &specs {
-        let made = unknown(path, spec, scenario, &names, size, sizes).map_err(|e| file.wrong(&e))?;
+        if let Some(Held::Each(values)) = &spec.value
+            && values.len() != repeated.len()
+        {
+            let (found, accepted) =
+                (format!("{} values", values.len()), format!("{}, one a recording", repeated.len()));
+            return Err(file.wrong(&ParameterError::new(format!("fit.unknowns.{path}.value"), found, accepted)).into());
+        }
+        let made = |r: usize| {
+            let held = spec.value.as_ref().and_then(|held| held.of(r));
+            unknown(path, spec, held, scenario, &names, size, sizes).map_err(|e| file.wrong(&e))
+        };
         if is_own(Some(spec), path) && repeated.len() > 1 {
-            let own = |r: usize| Unknown { name: format!("{path}@{r}"), recording: Some(r), ..made.clone() };
-            all.extend((0..repeated.len()).map(own));
+            for r in 0..repeated.len() {
+                all.push(Unknown { name: format!("{path}@{r}"), recording: Some(r), ..made(r)? });
+            }
         } else {
-            all.push(made);
+            all.push(made(0)?);
         }
     }
     Ok(all)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bristle::error::EngineError;
 use bristle::random::Draw;
 
-use crate::file::{FitFile, LossName, UnknownSpec};
+use crate::file::{FitFile, LossName};
 use crate::fit::{Ask, FitError};
 use crate::interval::{Interval, Spread};
 use crate::model::Problem;
@@ -78,9 +78,8 @@ impl Searching<'_> {
 
     /// Unknowns that the file holds.
     pub(crate) fn held(&self) -> Vec<bool> {
-        let spec = |unknown: &Unknown| self.file.spec.unknowns.get(unknown.path()).copied().unwrap_or_default();
-        let held = |unknown: &Unknown| UnknownSpec::default().value.or(spec(unknown).value).is_some();
-        self.problem.unknowns.iter().map(held).collect()
+        let spec = |unknown: &Unknown| self.file.spec.unknowns.get(unknown.path());
+        self.problem.unknowns.iter().map(|unknown| spec(unknown).is_some_and(|spec| spec.value.is_some())).collect()
     }
 
     /// Points to search from, the best first: of those that a random choice within the bounds gives.

@@ -182,7 +182,7 @@ fn sensor_names(channel: &str) -> impl Iterator<Item = String> {
 }
 
 /// The unknown that the file asks for under `path`, for each recording that has its own; and the value that
-/// it is held at, if it is frozen. `spread` is the largest size of the values of the sensor's quantity.
+/// it is `held` at, if it is frozen. `spread` is the largest size of the values of the sensor's quantity.
 ///
 /// # Errors
 /// A path that the scenario and the sensors do not have, or a field out of range; errors call the file's
@@ -190,6 +190,7 @@ fn sensor_names(channel: &str) -> impl Iterator<Item = String> {
 pub fn unknown(
     path: &str,
     spec: &UnknownSpec,
+    held: Option<f64>,
     scenario: &Scenario,
     channels: &[&str],
     spread: impl Fn(&str) -> f64,
@@ -240,9 +241,11 @@ pub fn unknown(
         }
         (Some(bounds), None) => (bounds, spec.scale.unwrap_or_default(), [false; 2]),
         (None, Some((bounds, scale, natural))) => (bounds, spec.scale.unwrap_or(scale), natural),
-        (None, None) => {
-            return Err(ParameterError::new(field("bounds"), "none", "`bounds = [lowest, highest]`"));
-        }
+        // It is not fitted, and needs no bounds.
+        (None, None) => match held {
+            Some(held) => ([held - 1.0, held + 1.0], Scale::Linear, [false; 2]),
+            None => return Err(ParameterError::new(field("bounds"), "none", "`bounds = [lowest, highest]`")),
+        },
     };
     if !(bounds[0] < bounds[1] && bounds.iter().all(|b| b.is_finite())) {
         return Err(ParameterError::new(field("bounds"), format!("{bounds:?}"), "two finite numbers, the lower first"));
@@ -260,9 +263,9 @@ pub fn unknown(
         }
         _ => {}
     }
-    let nominal = spec.value.unwrap_or(nominal);
+    let nominal = held.unwrap_or(nominal);
     // A value that is held may be anywhere.
-    let bounds = spec.value.map_or(bounds, |value| [bounds[0].min(value), bounds[1].max(value)]);
+    let bounds = held.map_or(bounds, |value| [bounds[0].min(value), bounds[1].max(value)]);
     if scale == Scale::Log && !(bounds[0] > 0.0) {
         return Err(ParameterError::new(field("value"), nominal, "a number > 0, as `scale = \"log\"`"));
     }

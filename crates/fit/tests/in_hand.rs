@@ -74,7 +74,7 @@ fn derivatives_are_those_of_the_engine() {
     let scenario = file.scenario(&needed, &[]).unwrap_or_else(|e| panic!("{e}"));
     let recording = slide(0);
     let sizes = Sizes { speed: 0.1, duration: 0.6, period: STEP, travel: [0.0; 3] };
-    let own = |path: &str| unknown(path, &file.spec.unknowns[path], &scenario, &[], |_| 1.0, sizes).unwrap();
+    let own = |path: &str| unknown(path, &file.spec.unknowns[path], None, &scenario, &[], |_| 1.0, sizes).unwrap();
     let unknowns = ["friction.mu_c", "friction.sigma0", "body.mass", "initial.pose.0"].map(own).to_vec();
     // The object hangs beside its centre of mass, so that it turns.
     let mut point: Vec<f64> = unknowns.iter().map(Unknown::rest).collect();
