@@ -70,7 +70,7 @@ impl Problem<'_> {
             let accepted = "none: the pressure on an elastic layer cannot be fitted through";
             return Err(ParameterError::new("patch.layer", "given", accepted));
         }
-        if !contact.inputs.patches.is_empty() {
+        if contact.inputs.patches.iter().any(|own| own.normal_force.is_some() || own.surface.is_some()) {
             let accepted = "none: patches with normal forces or surfaces of their own cannot be fitted";
             return Err(ParameterError::new("patches", "`normal_force` or `surface`", accepted));
         }
