@@ -201,21 +201,8 @@ impl MarginArguments {
                 report
             })
             .collect();
-        let mut report = json!({
-            "mu": mu,
-            "mu_from": source.mu_from,
-            "f_n": f_n,
-            "f_n_from": source.f_n_from,
-            "rule": rule.name(),
-            "r": surface.radius(),
-            "cop": cop,
-            "at": self.at.name(),
-            "loads": margins,
-        });
-        if !source.sweeps.is_empty() {
-            report["sweep"] = Value::Object(super::swept(&source.sweeps, k));
-        }
-        Ok(report)
+        let found = json!({ "r": surface.radius(), "at": self.at.name(), "loads": margins });
+        Ok(source.report(k, found))
     }
 }
 

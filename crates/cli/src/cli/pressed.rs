@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::changes::Changes;
-use super::{Failure, print, print_text, scenario_file};
+use super::{Failure, print, print_text, scenario_file, swept};
 use bristle::error::PatchError;
 use bristle::limit_surface::Rule;
 use bristle_data::surfaces::{self, Case, PressedPatch, Sweep, per_patch};
@@ -59,6 +59,26 @@ impl Source {
             (_, true) => print(&json!({ "cases": reports }).to_string()),
             (_, false) => print_text(&reports.iter().map(text).collect::<Vec<_>>().join("\n\n")),
         }
+    }
+
+    /// The report of patch `k`: what it was made for, and what was `found`.
+    pub(super) fn report(&self, k: usize, found: Value) -> Value {
+        let PressedPatch { patch, rule, mu, f_n } = &self.patches[k];
+        let mut report = json!({
+            "mu": mu,
+            "mu_from": self.mu_from,
+            "f_n": f_n,
+            "f_n_from": self.f_n_from,
+            "rule": rule.name(),
+            "cop": patch.cop(),
+        });
+        if !self.sweeps.is_empty() {
+            report["sweep"] = Value::Object(swept(&self.sweeps, k));
+        }
+        if let (Value::Object(report), Value::Object(found)) = (&mut report, found) {
+            report.extend(found);
+        }
+        report
     }
 }
 

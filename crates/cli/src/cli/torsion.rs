@@ -38,14 +38,8 @@ fn report(source: &Source, k: usize) -> Result<Value, Failure> {
     let surface = Surface::new(patch, *rule);
     let Torsion { radius, ellipsoid, cylinder } = Torsion::new(&surface).map_err(Failure::of_user)?;
     let error = |e: RuleError| json!({ "most": e.most, "least": e.least, "mean": e.mean });
-    let mut report = json!({
-        "mu": mu,
-        "mu_from": source.mu_from,
-        "f_n": f_n,
-        "f_n_from": source.f_n_from,
-        "rule": rule.name(),
+    let mut found = json!({
         "r": radius,
-        "cop": surface.patch().cop(),
         "moment": mu * radius * f_n,
         "mujoco": { "condim": 4, "cone": "elliptic", "friction": [mu, mu * radius] },
         "physx": {
@@ -60,12 +54,9 @@ fn report(source: &Source, k: usize) -> Result<Value, Failure> {
         "error": { "ellipsoid": error(ellipsoid), "cylinder": error(cylinder) },
     });
     if let Some(axes) = patch.friction_axes() {
-        report["axes"] = json!({ "along": mu, "across": mu * axes.across(), "angle": axes.angle() });
+        found["axes"] = json!({ "along": mu, "across": mu * axes.across(), "angle": axes.angle() });
     }
-    if !source.sweeps.is_empty() {
-        report["sweep"] = Value::Object(super::swept(&source.sweeps, k));
-    }
-    Ok(report)
+    Ok(source.report(k, found))
 }
 
 fn text(report: &Value) -> String {

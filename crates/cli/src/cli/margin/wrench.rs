@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::{MarginArguments, many, place_name};
 use crate::cli::pressed::{Source, digits, swept_text, unread};
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, print, print_text, swept};
+use crate::cli::{Failure, print, print_text};
 use bristle::limit_surface::WrenchGradient;
 use bristle::planar::Twist;
-use bristle_data::surfaces::{self, PressedPatch, Twists, Wrenches};
+use bristle_data::surfaces::{self, Twists, Wrenches};
 
 /// Largest memory for wrenches [byte].
 const MAX_BYTES: usize = 4 << 30;
@@ -85,28 +85,16 @@ impl MarginArguments {
 
     /// The wrenches of patch `k`.
     fn wrench_report(&self, source: &Source, twists: &Twists, made: &Wrenches, k: usize) -> Value {
-        let PressedPatch { patch, rule, mu, f_n } = &source.patches[k];
+        let columns = source.patches[k].patch.grid().nx;
         let of_twist = |(i, twist): (usize, &Twist)| {
             let mut report = json!({ "twist": twist.to_array(), "wrench": made.wrenches[k][i].to_array() });
             if let Some(gradients) = &made.gradients {
-                report["gradient"] = gradient(&gradients[k][i], patch.grid().nx);
+                report["gradient"] = gradient(&gradients[k][i], columns);
             }
             report
         };
-        let mut report = json!({
-            "mu": mu,
-            "mu_from": source.mu_from,
-            "f_n": f_n,
-            "f_n_from": source.f_n_from,
-            "rule": rule.name(),
-            "cop": patch.cop(),
-            "at": self.at.name(),
-            "twists": twists.of(k).iter().enumerate().map(of_twist).collect::<Vec<_>>(),
-        });
-        if !source.sweeps.is_empty() {
-            report["sweep"] = Value::Object(swept(&source.sweeps, k));
-        }
-        report
+        let twists: Vec<Value> = twists.of(k).iter().enumerate().map(of_twist).collect();
+        source.report(k, json!({ "at": self.at.name(), "twists": twists }))
     }
 }
 
