@@ -369,16 +369,16 @@ fn moved(
     let inputs = Inputs { remap_every: None, mu_c: None, mu_s: None, ..inputs.clone() };
     let contact = Contact { patch, model, friction, body: body.clone(), inputs, initial };
     contact.validate_over(duration)?;
+    // A map that is made once is that at the start.
+    if times.len() == 1 {
+        return Ok(vec![[0.0; 3]]);
+    }
     let fastest = twist.iter().map(Signal::fastest).fold(0.0, f64::max);
     let given = match at {
         TwistPoint::Cop => cop,
         TwistPoint::Origin => [0.0; 2],
     };
-    let mut ends: Vec<f64> = times.to_vec();
-    if let [only] = ends[..] {
-        ends.push(only + 1.0);
-    }
-    let timeline = contact.timeline(&ends);
+    let timeline = contact.timeline(times);
     let (mut out, mut state) = (vec![[0.0; 3]], [0.0; 3]);
     for i in 0..timeline.len() {
         let interval = contact.interval(&timeline, i);
