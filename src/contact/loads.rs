@@ -11,6 +11,11 @@ use crate::patch::MAX_PATCHES;
 use crate::planar::Wrench;
 use crate::solver::constants::LEAST_DETERMINANT;
 
+/// Heights of a push between which they count, in units of the largest distance of a patch from the middle.
+const LEAST_HEIGHT: f64 = 1e-20;
+/// See [`LEAST_HEIGHT`].
+const MOST_HEIGHT: f64 = 1e6;
+
 /// Where several patches press on the surface, and what they carry at rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Supports {
@@ -102,7 +107,11 @@ impl Contact {
         let from = places.map(|place| place - middle);
         let unit = from[..parts.len()].iter().map(Vector3::amax).fold(f64::MIN_POSITIVE, f64::max);
         let rows = from.map(|from| Vector3::new(1.0, from.y / unit, from.z / unit));
-        Supports { count: parts.len(), rest, rows, height: self.inputs.push_height / unit }
+        // Lower ones move no load that numbers show, and higher ones tip the body over. Single precision on
+        // a GPU divides by them.
+        let height = self.inputs.push_height / unit;
+        let height = height.abs().clamp(LEAST_HEIGHT, MOST_HEIGHT).copysign(height);
+        Supports { count: parts.len(), rest, rows, height }
     }
 
     /// Checks the height of the push, after what patches have of their own.
