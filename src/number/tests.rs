@@ -1,5 +1,6 @@
 //! Tests the functions that every number type has.
 
+use super::baseline::{F32, F64};
 use super::lanes::Lanes;
 use super::real::Real;
 #[cfg(target_arch = "x86_64")]
@@ -15,6 +16,8 @@ macro_rules! with_all_numbers {
         $check::<f32>($single);
         $check::<Lanes<f64>>($double);
         $check::<Lanes<f32>>($single);
+        $check::<F64>($double);
+        $check::<F32>($single);
         #[cfg(target_arch = "x86_64")]
         {
             if Simd::widest() >= Simd::Avx2 {

@@ -187,7 +187,7 @@ mod tests {
     use std::f64::consts::FRAC_PI_2;
 
     use super::*;
-    use crate::number::lanes::Lanes;
+    use crate::number::baseline::F64;
 
     #[test]
     fn a_lane_has_the_sinusoids_of_its_own_interval_alone() {
@@ -197,9 +197,9 @@ mod tests {
             terms: vec![crest(slot::F_N, amplitude), crest(slot::SURFACE, -amplitude), crest(slot::F_N, amplitude)],
             ..Interval::default()
         };
-        let mut all = LaneInterval::<Lanes<f64>>::new();
-        let expect = |all: &LaneInterval<Lanes<f64>>, wanted: [f64; 2]| {
-            let zero = Lanes::splat(0.0);
+        let mut all = LaneInterval::<F64>::new();
+        let expect = |all: &LaneInterval<F64>, wanted: [f64; 2]| {
+            let zero = F64::splat(0.0);
             let (inputs, surface) = (all.inputs(zero, 0b11), all.surface(zero, zero, 0b11));
             assert_eq!([0, 1].map(|l| inputs[slot::F_N].lane(l)), wanted);
             assert_eq!([0, 1].map(|l| -2.0 * surface[0].lane(l)), wanted);

@@ -46,9 +46,7 @@ impl<R: Real> Stage<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::number::lanes::Lanes;
-
-    type F64 = Lanes<f64>;
+    use crate::number::baseline::F64;
 
     #[test]
     fn groups_with_the_same_factors_are_a_run() {

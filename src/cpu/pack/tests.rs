@@ -8,7 +8,7 @@ use crate::cpu::row::rows;
 use crate::engine::Trajectories;
 use crate::fixtures::{disc, families, held};
 use crate::friction::Law;
-use crate::number::lanes::Lanes;
+use crate::number::baseline::F64;
 use crate::number::real::Real;
 use crate::patch::Patch;
 use crate::schedule::Signal;
@@ -20,7 +20,7 @@ const STEP: f64 = 2e-4;
 
 /// A pack of contacts at their start.
 fn pack_of(contacts: &[Contact], stepping: Stepping) -> Box<dyn Pack> {
-    let mut pack = make::<Lanes<f64>>(&contacts[0], stepping, contacts.len());
+    let mut pack = make::<F64>(&contacts[0], stepping, contacts.len());
     load(&mut *pack, contacts);
     pack
 }
@@ -58,7 +58,7 @@ fn read(pack: &mut dyn Pack, contacts: &[Contact]) -> Vec<Sample> {
 
 /// So many of three contacts that they are in three solvers, if these have several lanes.
 fn in_three_solvers(contacts: Vec<Contact>) -> Vec<Contact> {
-    vec![contacts; <Lanes<f64> as Real>::LANES].concat()
+    vec![contacts; <F64 as Real>::LANES].concat()
 }
 
 fn state(pack: &dyn Pack, k: usize) -> State {
@@ -164,8 +164,8 @@ fn stops<S: LaneSolver + Send>(new: impl Fn() -> S, contacts: &[Contact]) {
 fn a_stop_empties_the_lanes_for_those_who_are_loaded_next() {
     let [(_, small), (_, large), ..] = families();
     let few = most_cells(&small[0]);
-    stops(|| Solver::<Lanes<f64>, _>::new(Grids::new(few, &small[0].friction), None), &small);
-    stops(|| Solver::new(Grid::<Lanes<f64>>::empty(), None), &large);
+    stops(|| Solver::<F64, _>::new(Grids::new(few, &small[0].friction), None), &small);
+    stops(|| Solver::new(Grid::<F64>::empty(), None), &large);
 }
 
 #[test]

@@ -134,7 +134,7 @@ copies! {
 mod tests {
     use super::*;
     use crate::limit_surface::quadrature::frame::{node, unit};
-    use crate::number::lanes::Lanes;
+    use crate::number::baseline::{F32, F64};
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx2F64, Avx512F32, Avx512F64};
@@ -180,8 +180,8 @@ mod tests {
             for patch in patches(nx, ny, 3) {
                 let double = terms(&patch, unit(patch.grid()));
                 let single = double.clone().map(|terms| terms.into_iter().map(|t| t as f32).collect());
-                check::<Lanes<f64>>(&double, &patch, 1e-14);
-                check::<Lanes<f32>>(&single, &patch, 1e-6);
+                check::<F64>(&double, &patch, 1e-14);
+                check::<F32>(&single, &patch, 1e-6);
                 #[cfg(target_arch = "x86_64")]
                 {
                     if Simd::widest() >= Simd::Avx2 {

@@ -291,7 +291,7 @@ copies! {
 mod tests {
     use super::*;
     use crate::limit_surface::Surface;
-    use crate::number::lanes::Lanes;
+    use crate::number::baseline::F32;
     use crate::number::simd::Simd;
     #[cfg(target_arch = "x86_64")]
     use crate::number::x86::{Avx2F32, Avx512F32};
@@ -323,7 +323,7 @@ mod tests {
                 centres.extend([[0.0, 0.0], [8.0 * hx, -4.0 * hy], [0.0, 0.3], [hx, hy], [20.0 * hx, 0.0]]);
             }
             #[allow(unused_mut, reason = "other processors have but one kind")]
-            let mut all = vec![sums::<Lanes<f32>>(&single, &centres)];
+            let mut all = vec![sums::<F32>(&single, &centres)];
             #[cfg(target_arch = "x86_64")]
             {
                 if Simd::widest() >= Simd::Avx2 {

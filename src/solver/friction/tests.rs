@@ -368,22 +368,21 @@ fn single_precision_gives_the_state_within_its_rounding() {
 
 #[test]
 fn lanes_give_what_single_numbers_give() {
-    use crate::number::lanes::Lanes;
-    type Wide = Lanes<f64>;
+    use crate::number::baseline::F64 as Wide;
     for &law in Law::ALL {
         let f = friction(law, 2.0);
         let st = stage(&f, 1e-5);
         let wide = Stage {
-            a_sigma0: Lanes::splat(st.a_sigma0),
-            damping: Lanes::splat(st.damping),
-            mu_c: Lanes::splat(st.mu_c),
-            mu_d: Lanes::splat(st.mu_d),
-            chi: Lanes::splat(1.0),
-            extrapolation: Lanes::splat(1.0),
+            a_sigma0: Wide::splat(st.a_sigma0),
+            damping: Wide::splat(st.damping),
+            mu_c: Wide::splat(st.mu_c),
+            mu_d: Wide::splat(st.mu_d),
+            chi: Wide::splat(1.0),
+            extrapolation: Wide::splat(1.0),
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Wide::LANES) {
-            let pack = |of: &dyn Fn(&Case) -> f64| Lanes::pack(&group.iter().map(of).collect::<Vec<_>>());
+            let pack = |of: &dyn Fn(&Case) -> f64| Wide::pack(&group.iter().map(of).collect::<Vec<_>>());
             let m = motion(&Consts::<Wide>::new(&f), pack(&|s| s.0[0]), pack(&|s| s.0[1]));
             let zb = [pack(&|s| s.1[0]), pack(&|s| s.1[1])];
             let (_, z) = bristle(&Consts::new(&f), &wide, &m, zb[0], zb[1]);

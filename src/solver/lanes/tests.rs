@@ -1,7 +1,7 @@
 use super::*;
 use crate::contact::{Form, Model};
 use crate::fixtures::{disc, held, moved};
-use crate::number::lanes::Lanes;
+use crate::number::baseline::{F32, F64};
 use crate::patch::{Exponent, Grid as Cells, Hertz};
 use crate::solver::models::grid::Grid;
 use crate::solver::models::grids::Grids;
@@ -42,9 +42,9 @@ macro_rules! of_every_solver {
             let reduced = held(Model::Ellipsoid(Form::Consistent), &disc(5), 0.9);
             let cells = grid.patch.cells().len();
             $claim(&grid, || Solver::new(Grid::<f64>::empty(), tolerance));
-            $claim(&grid, || Solver::new(Grid::<Lanes<f64>>::empty(), tolerance));
-            $claim(&grid, || Solver::<Lanes<f64>, _>::new(Grids::new(cells, &grid.friction), tolerance));
-            $claim(&reduced, || Solver::<Lanes<f32>, _>::new(Reduced::new(&reduced), tolerance));
+            $claim(&grid, || Solver::new(Grid::<F64>::empty(), tolerance));
+            $claim(&grid, || Solver::<F64, _>::new(Grids::new(cells, &grid.friction), tolerance));
+            $claim(&reduced, || Solver::<F32, _>::new(Reduced::new(&reduced), tolerance));
         }
     };
 }

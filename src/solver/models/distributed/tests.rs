@@ -1,6 +1,6 @@
 use super::*;
 use crate::friction::{Friction, Law};
-use crate::number::lanes::Lanes;
+use crate::number::baseline::{F32, F64};
 #[cfg(target_arch = "x86_64")]
 use crate::number::{
     simd::Simd,
@@ -44,14 +44,10 @@ fn sweeps<R: Real>(n: usize, law: Law, factor: fn(usize) -> f64) -> (Vec<Sums>, 
 fn what_a_pass_has_left_in_its_memory_changes_nothing() {
     for &before in Law::ALL {
         for &law in Law::ALL {
-            let (mut used, mut other) = (cells::<Lanes<f64>>(21, FACTORS[0]), cells::<Lanes<f64>>(21, FACTORS[0]));
+            let (mut used, mut other) = (cells::<F64>(21, FACTORS[0]), cells::<F64>(21, FACTORS[0]));
             passes(&mut used, before);
             std::mem::swap(&mut used.workspace, &mut other.workspace);
-            assert_eq!(
-                passes(&mut other, law).1,
-                sweeps::<Lanes<f64>>(21, law, FACTORS[0]).1,
-                "{law:?} after {before:?}"
-            );
+            assert_eq!(passes(&mut other, law).1, sweeps::<F64>(21, law, FACTORS[0]).1, "{law:?} after {before:?}");
         }
     }
 }
@@ -75,8 +71,8 @@ fn assert_same<R: Real>(most: f64) {
 
 #[test]
 fn elastic_cells_by_themselves_sum_to_what_they_do_together() {
-    assert_same::<Lanes<f64>>(1e-12);
-    assert_same::<Lanes<f32>>(2e-5);
+    assert_same::<F64>(1e-12);
+    assert_same::<F32>(2e-5);
     #[cfg(target_arch = "x86_64")]
     {
         if Simd::widest() >= Simd::Avx2 {
