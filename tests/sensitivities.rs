@@ -770,6 +770,56 @@ fn at_a_kink_the_derivative_is_that_of_a_side_or_at_rest_their_mean() {
     assert!((moving(0.0)[1] + 10.0).abs() < 1e-9, "{}", moving(0.0)[1]);
 }
 
+/// A bristle on a table moves along an axis or a diagonal, and turns without moving: each derivative is that of
+/// a side, or between both.
+#[test]
+fn on_the_lines_of_a_table_the_derivative_is_that_of_a_side() {
+    let patch = Arc::new(Patch::from_pressure(Grid::new(5, 5, 0.02, 0.02).unwrap(), &[1.0; 25]).unwrap());
+    let table = Arc::new(Table::new(&patch, Rule::Cells, 12).unwrap());
+    let plan = Plan::new(0.01, 1e-3, 0.01).unwrap();
+    let with = ["vx", "vy", "w"].map(|axis| Sensitivity::along(&format!("inputs.twist.{axis}"), 1.0.into()));
+    let twists = [
+        [0.3, 0.0, 0.0],
+        [-0.3, -0.0, -0.0],
+        [-0.0, 0.3, -0.0],
+        [0.0, -0.3, 0.0],
+        [0.2, 0.2, 0.0],
+        [0.2, -0.2, 0.0],
+        [0.3, 0.0, 9.0],
+        [0.0, 0.0, 9.0],
+        [-0.0, 0.0, -9.0],
+    ];
+    for (n, twist) in (0..72).map(|n| (n, twists[n % 9])) {
+        let (law, form) = (Law::ALL[n / 9 % 4], [Form::Consistent, Form::Published][n / 36]);
+        let contact = |twist: [f64; 3]| Contact {
+            patch: Arc::clone(&patch),
+            model: Model::LimitSurface(Arc::clone(&table), form),
+            friction: Friction { law, ..Friction::default() },
+            body: Body::Prescribed { twist: twist.map(Signal::constant), at: TwistPoint::Cop },
+            inputs: Inputs::default(),
+            initial: Initial::default(),
+        };
+        // Torques and rotations on a lever of 1 cm.
+        let level = [1.0, 1.0, 100.0];
+        let wrench = |twist| Cpu::new().sensitivities(&[contact(twist)], &plan, &[]).unwrap().0.wrench[1].to_array();
+        let (_, by) = Cpu::new().sensitivities(&[contact(twist)], &plan, &with).unwrap();
+        for (p, along) in level.into_iter().enumerate() {
+            let h = 1e-7 * along;
+            let [left, here, right] = [-h, 0.0, h].map(|by| {
+                let mut twist = twist;
+                twist[p] += by;
+                wrench(twist)
+            });
+            for (i, of) in level.into_iter().enumerate() {
+                let sides = [(here[i] - left[i]) / h, (right[i] - here[i]) / h].map(|d| d * of * along);
+                let found = by.wrench[by.at(0, 1, p)][i] * of * along;
+                let outside = (sides[0].min(sides[1]) - found).max(found - sides[0].max(sides[1]));
+                assert!(outside < 1e-3, "{law:?}, {form:?}, {twist:?}: {i} over {p}: {found} {sides:?}");
+            }
+        }
+    }
+}
+
 /// The map of a grid may follow the normal force, as long as no derivative over that force is asked for.
 #[test]
 fn maps_that_follow_the_force_keep_the_derivatives_of_their_bristles() {

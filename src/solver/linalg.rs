@@ -72,6 +72,12 @@ impl<R: Real> Vec3<R> {
         Self::new(R::select(mask, a.x, b.x), R::select(mask, a.y, b.y), R::select(mask, a.z, b.z))
     }
 
+    /// The values alone.
+    #[inline(always)]
+    pub fn without_tangents(self) -> Self {
+        Self::new(self.x.without_tangents(), self.y.without_tangents(), self.z.without_tangents())
+    }
+
     /// The numbers of one lane.
     pub fn lane(self, lane: usize) -> [f64; 3] {
         [self.x.lane(lane), self.y.lane(lane), self.z.lane(lane)]
@@ -175,6 +181,12 @@ impl<R: Real> Mat3<R> {
     #[inline(always)]
     pub fn select(mask: R::Mask, a: Self, b: Self) -> Self {
         Self::new(Vec3::select(mask, a.x, b.x), Vec3::select(mask, a.y, b.y), Vec3::select(mask, a.z, b.z))
+    }
+
+    /// The values alone.
+    #[inline(always)]
+    pub fn without_tangents(self) -> Self {
+        Self::new(self.x.without_tangents(), self.y.without_tangents(), self.z.without_tangents())
     }
 
     /// The least pivot of the symmetric part's elimination: > 0 where that is positive definite.

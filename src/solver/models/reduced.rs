@@ -6,7 +6,7 @@
 //!
 //! Only here: `new`, `set_map`, `set_state`, `friction`, `scale_tangent`, `slide`, `resist_at_origin`,
 //! `state`, `load`, `clear`, `states`, `export`, `import`, `arm2`, `remap`, `sweep_law`, `force`,
-//! `force_law`.
+//! `force_law`, `with_slopes`.
 
 mod consistent;
 mod tables;
@@ -71,6 +71,10 @@ struct Map {
     residual: f64,
 }
 
+/// Where numbers carry derivatives, a translation slower than this times `|v_S|` is rounding of a pure
+/// rotation, and its direction says nothing.
+const LEAST_TRANSLATION: f64 = 1e-12;
+
 /// What follows from a twist and does not depend on the stage.
 #[derive(Clone, Copy, Debug)]
 struct Drive<R> {
@@ -93,6 +97,30 @@ struct Drive<R> {
     h: R,
     /// `d|h|/dv_S` [s/m].
     h_slope: Vec3<R>,
+}
+
+impl<R: Real> Drive<R> {
+    /// For numbers with derivatives: `D` and `|h|` at `v_S` with those by their slopes `j` and `h_slope`, the
+    /// ones of Newton's method. The look-up folds angles by `max` and comparisons of values. On its lines these
+    /// would give the slope of neither cell, as of `max(x, -x)` at 0 that of `-x`.
+    #[inline(always)]
+    fn with_slopes(self, v_s: Vec3<R>) -> Self {
+        let (j, h_slope) = (self.j.without_tangents(), self.h_slope.without_tangents());
+        let (d_hat, inv_speed) = (self.d_hat.without_tangents(), self.inv_speed.without_tangents());
+        let change = v_s - v_s.without_tangents();
+        let by = j.apply(change);
+        let faster = d_hat.dot(by);
+        Self {
+            d: self.d.without_tangents() + by,
+            d_hat: d_hat + by.plus(-faster, d_hat) * inv_speed,
+            speed: self.speed.without_tangents() + faster,
+            inv_speed: inv_speed - inv_speed * (inv_speed * faster),
+            h: self.h.without_tangents() + h_slope.dot(change),
+            j,
+            h_slope,
+            ..self
+        }
+    }
 }
 
 /// The bristle at the end of a stage.
@@ -419,13 +447,19 @@ impl<R: Real> Reduced<R> {
         let dphi = Vec3::new(away * ex, away * ey, -(lookup.sign * up));
         let far = s * inv_vt;
         let dtheta = Vec3::new(-(far * ey), far * ex, zero);
-        let change = Mat3::diagonal(Vec3::zero())
-            .plus_outer(-lookup.h, e)
-            .plus_outer(-lookup.h_phi, dphi)
-            .plus_outer(-lookup.h_theta, dtheta);
-        let turns = tiny.lt(vt2);
+        let stretch = Mat3::diagonal(Vec3::zero()).plus_outer(-lookup.h, e);
+        let mut change = stretch.plus_outer(-lookup.h_phi, dphi).plus_outer(-lookup.h_theta, dtheta);
+        let mut turns = tiny.lt(vt2);
+        if R::HAS_TANGENTS {
+            let translates = (R::splat(LEAST_TRANSLATION) * s).lt(vt2 * inv_vt);
+            let [by_x, by_y] = self.tables.about_rotation();
+            let spins =
+                stretch.plus_outer(-by_x, Vec3::new(one, zero, zero)).plus_outer(-by_y, Vec3::new(zero, one, zero));
+            change = Mat3::select(R::and(turns, translates), change, spins);
+            turns = moves;
+        }
         let slope = (change.apply_transposed(d_hat) - e * h) * inv_s;
-        Drive {
+        let drive = Drive {
             d: Vec3::select(moves, -(lookup.h * s), v_s),
             d_hat: Vec3::select(moves, d_hat, e),
             speed: R::select(moves, s * h, s),
@@ -434,7 +468,8 @@ impl<R: Real> Reduced<R> {
             h: R::select(moves, h, one),
             h_slope: Vec3::select(turns, slope, h_slope),
             ..still
-        }
+        };
+        if R::HAS_TANGENTS { drive.with_slopes(v_s) } else { drive }
     }
 
     /// The bristles at the end of stage `st`; only lanes in `live` need a result.

@@ -114,6 +114,22 @@ impl<R: Real> Tables<R> {
         }
         LookUp { h: Vec3::from(h), h_phi: Vec3::from(h_phi), h_theta: Vec3::from(h_theta), sign, z }
     }
+
+    /// `|r w| dh/dvx` and `|r w| dh/dvy` in pure rotation of either sign. `h` has a kink there: each is the
+    /// mean of both sides.
+    #[inline(always)]
+    pub fn about_rotation(&self) -> [Vec3<R>; 2] {
+        let (n, one) = (self.n_ls, R::splat(1.0));
+        let per_step = R::splat(std::f64::consts::FRAC_1_PI) * n;
+        // Next to the node of pure rotation, which all `theta` share.
+        let node = |quarters: f64| {
+            let mut at = [0; LANES];
+            let i = R::splat(quarters) * n;
+            (R::splat(3.0) * i.fma(n + one, one)).add_to_indices(&self.start, &mut at);
+            Vec3::from([0, 1, 2].map(|k| R::gather(self.nodes.as_slice(), &at, k)))
+        };
+        [0.0, 1.0].map(|quarters| (node(quarters) - node(quarters + 2.0)) * per_step)
+    }
 }
 
 /// All numbers of a table.
@@ -221,9 +237,9 @@ mod tests {
 
     #[test]
     fn solvers_share_the_nodes_of_a_table_until_a_lane_has_its_own() {
-        use crate::number::lanes::Lanes;
-        tables_are_shared_until_a_lane_has_its_own::<Lanes<f64>>();
-        tables_are_shared_until_a_lane_has_its_own::<Lanes<f32>>();
+        use crate::number::baseline::{F32, F64};
+        tables_are_shared_until_a_lane_has_its_own::<F64>();
+        tables_are_shared_until_a_lane_has_its_own::<F32>();
         tables_are_shared_until_a_lane_has_its_own::<f64>();
     }
 }

@@ -3,6 +3,7 @@ use crate::body::Body;
 use crate::contact::{Form, Initial, Inputs};
 use crate::friction::{Friction, Law};
 use crate::limit_surface::{Rule, Surface};
+use crate::number::dual::Dual;
 use crate::patch::{Exponent, FrictionAxes, Grid, Hertz, Patch, Shape};
 use crate::random::Draw;
 
@@ -84,6 +85,82 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 met[usize::from(x > friction.s_ba) + usize::from(x >= 0.999)] += 1;
             }
             assert!(law == Law::LuGre || met.iter().all(|n| *n > 20), "{form:?}: stick, transition, slide {met:?}");
+        }
+    }
+}
+
+/// `D`, its direction, its size and `|h|` at `v_S`, where `r` is 1.
+fn driven<R: Real>(of: &Reduced<R>, v_s: Vec3<R>) -> [R; 8] {
+    let m = of.drive(v_s);
+    [m.d.x, m.d.y, m.d.z, m.d_hat.x, m.d_hat.y, m.d_hat.z, m.speed, m.h]
+}
+
+/// On the lines of a table and beside them, the derivatives of numbers that carry some are those in one of the
+/// cells there, and those of the gain; in pure rotation they are the means of both sides.
+#[test]
+fn on_a_line_of_a_table_the_derivative_is_that_of_one_of_its_cells() {
+    let patch = Patch::shape(Grid::new(9, 9, 0.02, 0.02).unwrap(), Shape::LineGradientX).unwrap();
+    let contact = Contact {
+        model: Model::LimitSurface(Arc::new(Table::new(&patch, Rule::Cells, 4).unwrap()), Form::Consistent),
+        patch: Arc::new(patch),
+        friction: Friction::default(),
+        body: Body::prescribed(Twist::default()),
+        inputs: Inputs::default(),
+        initial: Initial::default(),
+    };
+    let (mut plain, mut dual) = (Reduced::<f64>::new(&contact), Reduced::<Dual>::new(&contact));
+    plain.load(0, &contact, &[]);
+    dual.load(0, &contact, &[]);
+    (plain.radius, dual.radius) = (1.0, Dual::constant(1.0));
+    let central = |v: Vec3<f64>, h: f64| {
+        [Vec3::new(h, 0.0, 0.0), Vec3::new(0.0, h, 0.0), Vec3::new(0.0, 0.0, h)].map(|by| {
+            let (plus, minus) = (driven(&plain, v + by), driven(&plain, v - by));
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|i| (plus[i] - minus[i]) / (2.0 * h))
+        })
+    };
+    // Exactly along axes and diagonals, with zeros of both signs, and as fast in rotation as in translation.
+    let mut twists: Vec<[f64; 3]> = Vec::new();
+    for n in 0..125 {
+        let of = |k: u32| [-1.0, -0.0, 0.0, 1.0, 0.5][n / 5usize.pow(k) % 5];
+        twists.push([of(0), of(1), of(2)]);
+    }
+    twists.extend([[0.6, 0.8, 1.0], [-0.8, 0.6, -1.0], [0.3, 0.2, 0.1]]);
+    // All nodes, as close as rounding allows, and translations that are rounding.
+    for (i, j) in (0..16).flat_map(|i| (1..8).map(move |j| (i, j))) {
+        let [(y, x), (t, z)] = [i, j].map(|k| (f64::from(k) * std::f64::consts::FRAC_PI_8).sin_cos());
+        twists.push([x * t, y * t, z]);
+    }
+    twists.extend([[1e-17, 0.0, 1.0], [-2e-17, 1e-17, -1.0], [1e-40, 1e-40, 0.5]]);
+    for twist in twists {
+        let v = Vec3::from(twist);
+        let (s, vt) = (v.norm().0, twist[0].hypot(twist[1]));
+        if s == 0.0 {
+            continue;
+        }
+        let mut with = Vec3::from(twist.map(Dual::constant));
+        (with.x.d[0], with.y.d[1], with.z.d[2]) = (1.0, 1.0, 1.0);
+        let found = driven(&dual, with);
+        let error = |wanted: [[f64; 8]; 3]| {
+            let errors = (0..3).flat_map(|k| (0..8).map(move |i| (k, i)));
+            errors.map(|(k, i)| (found[i].d[k] - wanted[k][i]).abs()).fold(0.0, f64::max)
+        };
+        let error = if vt > 1e-9 * s {
+            // A little away from the line, in the cells around it.
+            let theta = Vec3::new(-twist[1], twist[0], 0.0) * (1e-5 / vt);
+            let phi = Vec3::new(twist[0] * twist[2], twist[1] * twist[2], -vt * vt) * (1e-5 / (vt * s));
+            let cells = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)];
+            cells.map(|(a, b)| error(central(v + theta * a + phi * b, 1e-7))).into_iter().fold(f64::INFINITY, f64::min)
+        } else {
+            error(central(v, 1e-7))
+        };
+        assert!(error < 1e-3, "{twist:?}: {error}");
+        let values = driven(&plain, v);
+        for (found, wanted) in found.iter().zip(values) {
+            assert!((found.v - wanted).abs() <= 1e-14, "{twist:?}: {} {wanted}", found.v);
+        }
+        let m = dual.drive(with);
+        for (row, d) in [(m.j.x, m.d.x), (m.j.y, m.d.y), (m.j.z, m.d.z)] {
+            assert_eq!([row.x.v, row.y.v, row.z.v], [d.d[0], d.d[1], d.d[2]], "{twist:?}");
         }
     }
 }
