@@ -7,7 +7,7 @@
 // as they are solved, under the motion of the surfaces in that stage.
 //
 // Only here: `first_of_parts`, `of_part`, `part_of`, `share_at_rest`, `place_of_part`, `balance_shares`,
-// `commit_cells`, `normal_force`, `cell_motion`, `cell_share`.
+// `missing_friction`, `centred`, `commit_cells`, `normal_force`, `cell_motion`, `cell_share`.
 
 const DRIVES_PARTS = true;
 
@@ -16,6 +16,10 @@ override moves_loads: bool = false;
 
 // How many patches there are.
 var<private> part_count: u32;
+// Where load moves: one and the centre of pressure of each from that of all at rest, in units of the largest
+// distance, and its friction on the body per normal force of its own.
+var<private> part_row: array<vec3f, MOST_PARTS>;
+var<private> part_friction: array<vec2f, MOST_PARTS>;
 // The share of the normal force of each, and what is subtracted from the twist of its bristles.
 var<private> part_share: array<f32, MOST_PARTS>;
 var<private> part_surface: array<vec3f, MOST_PARTS>;
@@ -114,52 +118,47 @@ fn balance_loads(k: Consts, u: vec3f, rate: Rate) {
 
 // The shares where the patches have friction on_body, each per normal force of its own: those that balance
 // the moment and differ from those at rest by a linear function of the place. A patch that would have to pull
-// carries nothing. If those that are left cannot balance the moment, they carry all.
+// carries nothing. Where none balance it, the body would tip over; the centre of pressure is then where its
+// way from that at rest leaves the patches.
 fn balance_shares(first: u32, on_body: array<vec2f, MOST_PARTS>) {
     var friction = on_body;
     var middle = vec2f();
     for (var i = 0u; i < part_count; i++) {
-        part_share[i] = share_at_rest(first, i);
-        middle += part_share[i] * place_of_part(first, i);
+        middle += share_at_rest(first, i) * place_of_part(first, i);
     }
     var unit = TINY;
     for (var i = 0u; i < part_count; i++) {
         let apart = abs(place_of_part(first, i) - middle);
         unit = max(unit, max(apart.x, apart.y));
     }
-    var without = 0u;
-    for (var turns_left = part_count; turns_left > 0u; turns_left--) {
-        var m = mat3x3f();
-        var off = vec3f(1.0, 0.0, 0.0);
-        for (var i = 0u; i < part_count; i++) {
-            if (((without >> i) & 1u) == 0u) {
-                let row = vec3f(1.0, (place_of_part(first, i) - middle) / unit);
-                let moved = row + vec3f(0.0, friction[i] / unit);
-                m += outer(moved, row);
-                off -= share_at_rest(first, i) * moved;
-            }
-        }
-        let normal = cross(m[1], m[2]);
-        let size = dot(m[0], normal);
-        if (abs(size) <= LEAST_DETERMINANT * length(m[0]) * length(m[1]) * length(m[2])) {
+    var scale = TINY;
+    var guess = vec2f();
+    for (var i = 0u; i < part_count; i++) {
+        part_row[i] = vec3f(1.0, (place_of_part(first, i) - middle) / unit);
+        part_friction[i] = friction[i];
+        scale = max(scale, max(abs(friction[i].x), abs(friction[i].y)));
+        guess += share_at_rest(first, i) * friction[i];
+    }
+    let by = BALANCE_DIFFERENCE * scale;
+    var weight = 1.0;
+    var before = 3e38;
+    var off = missing_friction(first, guess, unit);
+    for (var rounds = BALANCE_ROUNDS; rounds > 0u; rounds--) {
+        let size = max(abs(off.x), abs(off.y));
+        if (!(size > BALANCED * scale)) {
             break;
         }
-        let tilt = vec3f(dot(off, normal), dot(m[0], cross(off, m[2])), dot(m[0], cross(m[1], off))) / size;
-        var least = 0.0;
-        var pulls = 0u;
-        for (var i = 0u; i < part_count; i++) {
-            let row = vec3f(1.0, (place_of_part(first, i) - middle) / unit);
-            let share = share_at_rest(first, i) + dot(tilt, row);
-            part_share[i] = select(0.0, share, ((without >> i) & 1u) == 0u);
-            if (part_share[i] < least) {
-                least = part_share[i];
-                pulls = 1u << i;
-            }
+        weight = select(min(1.0, 1.2 * weight), 0.5 * weight, size > 0.9 * before);
+        before = size;
+        let a = (off - missing_friction(first, guess + vec2f(by, 0.0), unit)) / by;
+        let b = (off - missing_friction(first, guess + vec2f(0.0, by), unit)) / by;
+        let determinant = a.x * b.y - b.x * a.y;
+        var change = off;
+        if (determinant > LEAST_SLOPES) {
+            change = vec2f(off.x * b.y - b.x * off.y, a.x * off.y - off.x * a.y) / determinant;
         }
-        if (pulls == 0u) {
-            break;
-        }
-        without |= pulls;
+        guess += weight * change;
+        off = missing_friction(first, guess, unit);
     }
     var carried = 0.0;
     for (var i = 0u; i < part_count; i++) {
@@ -167,6 +166,67 @@ fn balance_shares(first: u32, on_body: array<vec2f, MOST_PARTS>) {
     }
     for (var i = 0u; i < part_count; i++) {
         part_share[i] = max(part_share[i], 0.0) / carried;
+    }
+}
+
+// The friction of all that the shares have under a guess of it, less the guess.
+fn missing_friction(first: u32, guess: vec2f, unit: f32) -> vec2f {
+    centred(first, -guess / unit);
+    var off = -guess;
+    for (var i = 0u; i < part_count; i++) {
+        off += part_share[i] * part_friction[i];
+    }
+    return off;
+}
+
+// Takes the shares with a centre of pressure that lies at shift from that at rest; or, if that is not between
+// the patches, at the greatest part of it that is. Shares are linear in that part, until a patch lifts or
+// presses again.
+fn centred(first: u32, shift: vec2f) {
+    var carries = (1u << part_count) - 1u;
+    var part = 0.0;
+    for (var i = 0u; i < part_count; i++) {
+        part_share[i] = share_at_rest(first, i);
+    }
+    for (var turns_left = 4u * part_count; turns_left > 0u; turns_left--) {
+        var m = mat3x3f();
+        var there = vec3f();
+        for (var i = 0u; i < part_count; i++) {
+            if (((carries >> i) & 1u) == 1u) {
+                m += outer(part_row[i], part_row[i]);
+                there += share_at_rest(first, i) * part_row[i];
+            }
+        }
+        let xx = m[1].y - m[1].x * m[1].x / m[0].x;
+        let xy = m[1].z - m[1].x * m[2].x / m[0].x;
+        let yy = m[2].z - m[2].x * m[2].x / m[0].x;
+        if (carries == 0u || xx * yy - xy * xy <= LEAST_SPREAD * (xx + yy) * (xx + yy)) {
+            break;
+        }
+        let base = solve(m, vec3f(1.0, 0.0, 0.0) - there);
+        let slope = solve(m, vec3f(0.0, shift));
+        var end = 1.0;
+        var turns_at = part_count;
+        for (var i = 0u; i < part_count; i++) {
+            let at = share_at_rest(first, i) + dot(base, part_row[i]);
+            let by = dot(slope, part_row[i]);
+            if (select(by > 0.0, by < 0.0, ((carries >> i) & 1u) == 1u)) {
+                let when = max(-at / by, part);
+                if (when < end) {
+                    end = when;
+                    turns_at = i;
+                }
+            }
+        }
+        part = end;
+        for (var i = 0u; i < part_count; i++) {
+            let share = share_at_rest(first, i) + dot(base + slope * part, part_row[i]);
+            part_share[i] = select(0.0, share, ((carries >> i) & 1u) == 1u && i != turns_at);
+        }
+        if (turns_at == part_count) {
+            break;
+        }
+        carries ^= 1u << turns_at;
     }
 }
 

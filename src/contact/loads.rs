@@ -1,7 +1,7 @@
 //! How the normal force divides among several patches of a body that is pushed above the surface,
-//! `docs/model.md` (20m). Twin of `balance_shares`: `shaders/parts.wgsl`.
+//! `docs/model.md` (20m). Twin of `balance_shares` and `centred`: `shaders/parts.wgsl`.
 
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 use super::Contact;
 use crate::body::Body;
@@ -9,7 +9,7 @@ use crate::error::{ParameterError, check};
 use crate::parameter::PUSH_HEIGHT;
 use crate::patch::MAX_PATCHES;
 use crate::planar::Wrench;
-use crate::solver::constants::LEAST_DETERMINANT;
+use crate::solver::constants::{BALANCE_DIFFERENCE, BALANCE_ROUNDS, BALANCED, LEAST_SLOPES, LEAST_SPREAD};
 
 /// Heights of a push between which they count, in units of the largest distance of a patch from the middle.
 const LEAST_HEIGHT: f64 = 1e-20;
@@ -33,31 +33,78 @@ impl Supports {
     /// of its own. The moment of the push and of friction about the surface shifts the centre of pressure
     /// by the height times the push over the normal force. Of all shares that balance this moment, these
     /// differ from those at rest by a linear function of the place, as under a rigid body on equal springs.
-    /// A patch that would have to pull carries nothing. If those that are left cannot balance the moment, the
-    /// body would tip over; they carry all then.
+    /// A patch that would have to pull carries nothing. Where none balance it, the body would tip over; the
+    /// centre of pressure is then where its way from that at rest leaves the patches.
     pub fn balance_shares(&self, on_body: impl Fn(usize) -> [f64; 2]) -> [f64; MAX_PATCHES] {
-        let count = self.count;
-        let mut shares = self.rest;
-        let mut carries = [true; MAX_PATCHES];
-        for _ in 0..count {
-            let (mut matrix, mut off) = (Matrix3::zeros(), Vector3::x());
-            for k in (0..count).filter(|k| carries[*k]) {
-                let [x, y] = on_body(k);
-                let moved = self.rows[k] + Vector3::new(0.0, self.height * x, self.height * y);
-                matrix += moved * self.rows[k].transpose();
-                off -= moved * self.rest[k];
+        let mut friction = [Vector2::zeros(); MAX_PATCHES];
+        for (k, friction) in friction.iter_mut().enumerate().take(self.count) {
+            *friction = Vector2::from(on_body(k));
+        }
+        let all = |shares: &[f64; MAX_PATCHES]| -> Vector2<f64> {
+            friction.iter().zip(shares).map(|(of_patch, share)| of_patch * *share).sum()
+        };
+        let scale = friction.iter().map(Vector2::amax).fold(f64::MIN_POSITIVE, f64::max);
+        // The friction of all that the shares have under a guess of it, less the guess: by Newton's method with
+        // difference quotients, as it has kinks.
+        let missing = |guess: Vector2<f64>| {
+            let shares = self.centred(guess * -self.height);
+            (shares, all(&shares) - guess)
+        };
+        let mut guess = all(&self.rest);
+        let (mut shares, mut off) = missing(guess);
+        let (mut weight, mut before) = (1.0, f64::INFINITY);
+        for _ in 0..BALANCE_ROUNDS {
+            let size = off.amax();
+            if size <= BALANCED * scale {
+                break;
             }
-            let Some(tilt) = matrix.lu().solve(&off).filter(|_| is_regular(&matrix)) else { break };
-            let mut least = (0.0, None);
-            for k in 0..count {
-                shares[k] = if carries[k] { self.rest[k] + tilt.dot(&self.rows[k]) } else { 0.0 };
-                least = if shares[k] < least.0 { (shares[k], Some(k)) } else { least };
-            }
-            let Some(k) = least.1 else { break };
-            carries[k] = false;
+            weight = if size > 0.9 * before { 0.5 * weight } else { f64::min(1.0, 1.2 * weight) };
+            before = size;
+            let by = BALANCE_DIFFERENCE * scale;
+            let slope = |by: Vector2<f64>| off - missing(guess + by).1;
+            let slopes = Matrix2::from_columns(&[slope(Vector2::new(by, 0.0)), slope(Vector2::new(0.0, by))]) / by;
+            let newton = slopes.try_inverse().filter(|_| slopes.determinant() > LEAST_SLOPES);
+            guess += newton.map_or(off, |inverse| inverse * off) * weight;
+            (shares, off) = missing(guess);
         }
         let carried: f64 = shares.iter().map(|share| share.max(0.0)).sum();
         shares.map(|share| share.max(0.0) / carried)
+    }
+
+    /// The shares with a centre of pressure that lies at `shift` from that at rest; or, if that is not between
+    /// the patches, at the greatest part of it that is. Shares are linear in that part, until a patch lifts or
+    /// presses again.
+    fn centred(&self, shift: Vector2<f64>) -> [f64; MAX_PATCHES] {
+        let Self { count, rest, rows, .. } = self;
+        let mut carries = [true; MAX_PATCHES];
+        let (mut part, mut shares) = (0.0, *rest);
+        for _ in 0..4 * count {
+            let carrying = || (0..*count).filter(|k| carries[*k]);
+            if !are_spread(carrying().map(|k| &rows[k])) {
+                break;
+            }
+            let matrix: Matrix3<f64> = carrying().map(|k| rows[k] * rows[k].transpose()).sum();
+            let there: Vector3<f64> = carrying().map(|k| rows[k] * rest[k]).sum();
+            let Some(inverse) = matrix.try_inverse() else { break };
+            let base = inverse * (Vector3::x() - there);
+            let slope = inverse * Vector3::new(0.0, shift.x, shift.y);
+            let (mut end, mut turns) = (1.0, None);
+            for k in 0..*count {
+                let (at, by) = (rest[k] + base.dot(&rows[k]), slope.dot(&rows[k]));
+                if if carries[k] { by < 0.0 } else { by > 0.0 } {
+                    let when = f64::max(-at / by, part);
+                    (end, turns) = if when < end { (when, Some(k)) } else { (end, turns) };
+                }
+            }
+            part = end;
+            for k in 0..*count {
+                let share = rest[k] + (base + slope * part).dot(&rows[k]);
+                shares[k] = if carries[k] && turns != Some(k) { share } else { 0.0 };
+            }
+            let Some(k) = turns else { break };
+            carries[k] = !carries[k];
+        }
+        shares
     }
 
     /// What the shader has of each patch: its centre of pressure from that of the first, in heights of the
@@ -69,11 +116,11 @@ impl Supports {
     }
 }
 
-/// Whether the columns of a matrix span a space, by the volume of what they span over that of a box with
-/// these sides.
-fn is_regular(matrix: &Matrix3<f64>) -> bool {
-    let sides: f64 = matrix.column_iter().map(|column| column.norm()).product();
-    matrix.determinant().abs() > LEAST_DETERMINANT * sides
+/// Whether places are not in one line, by the least and the greatest moment of area of equal points there.
+fn are_spread<'a>(rows: impl Iterator<Item = &'a Vector3<f64>>) -> bool {
+    let sums: Matrix3<f64> = rows.map(|row| row * row.transpose()).sum();
+    let [xx, xy, yy] = [(1, 1), (1, 2), (2, 2)].map(|(i, j)| sums[(i, j)] - sums[(0, i)] * sums[(0, j)] / sums[(0, 0)]);
+    xx * yy - xy * xy > LEAST_SPREAD * (xx + yy) * (xx + yy)
 }
 
 impl Contact {
@@ -138,8 +185,7 @@ impl Contact {
             check(&format!("patches.{k}.share"), part.share(), accepted, part.share() > 0.0)?;
         }
         let Supports { count, rows, .. } = self.supports();
-        let square: Matrix3<f64> = rows[..count].iter().map(|row| row * row.transpose()).sum();
-        if is_regular(&square) {
+        if are_spread(rows[..count].iter()) {
             return Ok(());
         }
         refused("0, or at least three patches that are not in one line, among which load moves")

@@ -67,9 +67,24 @@ pub const NEAR_SLIP: f64 = 0.7;
 /// With a tolerance: a stage has one solution where its matrix less this share of the mass is positive
 /// definite, `docs/model.md` (54).
 pub const MASS_MARGIN: f64 = 0.5;
-/// Several patches whose balance (20m) has a smaller determinant, over the product of the lengths of the
-/// columns, count as in one line [-].
-pub const LEAST_DETERMINANT: f64 = 1e-5;
+/// Several patches are in one line if the least moment of area of points there is at most this share of the
+/// greatest [-].
+pub const LEAST_SPREAD: f64 = 1e-6;
+/// Rounds in which the friction of several patches and their loads (20m) are balanced at most; with the same
+/// friction of all it takes none, else some three.
+pub const BALANCE_ROUNDS: usize = 40;
+/// The error of that balance, over the greatest friction of a patch [-].
+pub const BALANCED: f64 = 1e-12;
+/// [`BALANCED`] of the shaders.
+#[cfg(feature = "gpu")]
+pub const BALANCED_ON_GPU: f64 = 1e-6;
+/// The difference of its quotients, over the greatest friction of a patch [-].
+pub const BALANCE_DIFFERENCE: f64 = 1e-7;
+/// [`BALANCE_DIFFERENCE`] of the shaders.
+#[cfg(feature = "gpu")]
+pub const BALANCE_DIFFERENCE_ON_GPU: f64 = 1e-3;
+/// The least determinant of its slopes with which Newton's method takes a step [-].
+pub const LEAST_SLOPES: f64 = 1e-3;
 /// The rest of an interval that exceeds the step by at most this share is not divided, as the excess may be
 /// rounding.
 pub const STEP_SLACK: f64 = 1e-6;

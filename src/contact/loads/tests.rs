@@ -88,7 +88,7 @@ fn a_foot_that_would_pull_carries_nothing() {
         assert!(most < 0.02, "{i}: {before:?} {shares:?}");
         before = Some(shares);
     }
-    assert!(before.unwrap()[..4].iter().filter(|share| **share == 0.0).count() >= 2, "{before:?}");
+    assert!(before.unwrap()[..4].iter().filter(|share| **share < 1e-12).count() >= 2, "{before:?}");
 }
 
 #[test]
@@ -114,4 +114,79 @@ fn what_cannot_balance_is_refused() {
     let unloaded = [([0.05, 0.0], 2.0), ([-0.03, 0.04], 0.0), ([-0.03, -0.04], 1.5)];
     refused(&on_feet(&unloaded, 0.01), "patches.1.share", "> 0");
     on_feet(&TRIPOD, 0.0).validate().unwrap();
+}
+
+/// Many random stands, with friction of their own or the same: the moment balances wherever the body does not tip
+/// over, a foot without load would pull, and the friction of all tells the same loads.
+#[test]
+fn loads_of_any_stand_are_those_of_its_wrench() {
+    let mut state = 1u64;
+    let mut random = |from: f64, to: f64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        from + (to - from) * ((state >> 11) as f64 / (1u64 << 53) as f64)
+    };
+    let (mut tipped, mut lifted, mut missed) = (0, 0, 0);
+    for i in 0..4000 {
+        let count = 3 + i % 5;
+        let feet: Vec<_> =
+            (0..count).map(|_| ([random(-0.1, 0.1), random(-0.1, 0.1)], random(1.0, 9.0).floor())).collect();
+        let contact = on_feet(&feet, random(0.01, 0.4));
+        if contact.validate().is_err() {
+            continue;
+        }
+        let spread = if i % 2 == 0 { 0.0 } else { 0.1 };
+        let friction: Vec<[f64; 2]> =
+            (0..count).map(|_| [-0.4 + random(-spread, spread), random(-spread, spread)]).collect();
+        let supports = contact.supports();
+        let shares = supports.balance_shares(|k| friction[k]);
+        assert!(shares.iter().all(|share| *share >= 0.0) && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let all = |number: &dyn Fn(usize) -> f64| (0..count).map(|k| shares[k] * number(k)).sum::<f64>();
+        let push = [0, 1].map(|axis| all(&|k| friction[k][axis]));
+        let off: f64 = [0, 1]
+            .map(|axis| {
+                let at = |k: usize| supports.rows[k][axis + 1];
+                all(&at) + supports.height * push[axis]
+            })
+            .map(f64::abs)
+            .iter()
+            .sum();
+        let is_tipped = off > 1e-9;
+        tipped += usize::from(is_tipped);
+        lifted += usize::from(!is_tipped && shares[..count].contains(&0.0));
+        let loads = contact.loads(Wrench::new(2.0 * push[0], 2.0 * push[1], 0.0), 2.0);
+        let agree = loads.iter().zip(shares).all(|(load, share)| (load - 2.0 * share).abs() < 1e-6);
+        // The iteration does not always find the friction of unlike patches under a high push.
+        assert!(agree || is_tipped && spread > 0.0, "{i}: {feet:?} {loads:?} {shares:?} off {off}");
+        missed += usize::from(!agree);
+    }
+    assert!(tipped > 400 && lifted > 300 && missed < 40, "{tipped} {lifted} {missed}");
+}
+
+/// However high the push is, the load goes to the feet on which the body tips over, and stays there.
+#[test]
+fn a_push_above_that_which_tips_changes_no_load() {
+    for feet in [&TRIPOD[..], &TABLE] {
+        let at = |height: f64| on_feet(feet, height).supports().balance_shares(|_| [-0.5, 0.01]);
+        let tips = at(1.0);
+        for height in [2.0, 100.0, 1e5, 1e6] {
+            for (share, wanted) in at(height).iter().zip(tips) {
+                assert!((share - wanted).abs() < 1e-6, "{height}: {:?} {tips:?}", at(height));
+            }
+        }
+        assert!(tips[..feet.len()].iter().filter(|share| **share < 1e-12).count() >= feet.len() - 2, "{tips:?}");
+    }
+}
+
+/// Feet 0.2 m apart and one beside their line: whether it counts as beside does not depend on the axes.
+#[test]
+fn feet_are_in_one_line_in_all_axes() {
+    for turn in 0..8 {
+        let (sin, cos) = (0.1 + f64::from(turn)).sin_cos();
+        let with = |off: f64| {
+            let feet =
+                [[0.1, 0.0], [-0.1, 0.0], [0.0, off]].map(|[x, y]| ([cos * x - sin * y, sin * x + cos * y], 1.0));
+            on_feet(&feet, 0.01).validate().is_ok()
+        };
+        assert!(with(1e-3) && !with(1e-5), "{turn}");
+    }
 }
