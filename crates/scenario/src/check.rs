@@ -244,11 +244,15 @@ fn has_forces_of_patches(patches: &Option<Vec<PlacedSpec>>) -> bool {
 
 fn inputs(Spec { inputs, body, patch, patches, contact, friction, .. }: &Spec) -> Check {
     let coefficients = [("inputs.mu_c", inputs.mu_c.is_some()), ("inputs.mu_s", inputs.mu_s.is_some())];
+    // A reduced bristle has their mean in its friction, which such an input would take the place of.
+    let factors = friction.map.is_some() || patches.iter().flatten().any(|placed| placed.friction.is_some());
     if contact.model == ModelName::Reduced
-        && friction.map.is_some()
+        && factors
         && let Some((key, _)) = coefficients.iter().find(|(_, given)| *given)
     {
-        return Err(unused(key, "a reduced bristle without `friction.map`, or `contact.model = \"distributed\"`"));
+        let accepted = "a reduced bristle without factors of friction (`friction.map`, `patches.*.friction`), or \
+                        `contact.model = \"distributed\"`";
+        return Err(unused(key, accepted));
     }
     if body.kind == KindName::Prescribed && inputs.twist.is_none() {
         return Err(missing("inputs.twist", "the twist `{ vx, vy, w }` of the patch"));

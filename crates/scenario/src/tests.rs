@@ -352,7 +352,13 @@ fn friction_maps_are_spread_over_the_grid_or_moved_into_the_pressure() {
     let sets = ["friction={ map = [[1, 2]] }", "inputs.mu_s=3", "inputs.mu_c=2"];
     let text = sets.iter().fold(scenario.text().to_owned(), |text, set| change(&text, set).unwrap());
     let error = parse(&text).unwrap_err().to_string();
-    assert!(error.contains("inputs.mu_c") && error.contains("a reduced bristle without `friction.map`"), "{error}");
+    assert!(error.contains("inputs.mu_c") && error.contains("`friction.map`, `patches.*.friction`"), "{error}");
+    let sets = ["friction={}", "patches=[{ at = [0.1, 0] }, { at = [-0.1, 0], friction = 2 }]"];
+    let text = sets.iter().fold(text, |text, set| change(&text, set).unwrap());
+    let error = parse(&text).unwrap_err().to_string();
+    assert!(error.contains("inputs.mu_c") && error.contains("`friction.map`, `patches.*.friction`"), "{error}");
+    let text = change(&text, "contact.model=distributed").unwrap();
+    assert!(parse(&text).is_ok(), "{:?}", parse(&text).err());
 }
 
 #[test]
