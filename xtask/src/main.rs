@@ -7,6 +7,7 @@
 //! prints their statistics, or writes their texts. `cargo xtask web` makes the page, and tests it with
 //! `--test`. `cargo xtask hardware` makes docs/hardware.md from files of `bristle bench --all`.
 
+mod beside;
 #[cfg(any(feature = "kernels", feature = "web-tests"))]
 mod browser;
 mod check;
@@ -22,6 +23,7 @@ mod web;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use beside::Beside;
 use setup::{Need, set_up};
 
 const USAGE: &str = "usage: cargo xtask test|asan|swiftshader [arguments of cargo test], \
@@ -134,20 +136,26 @@ fn hardware(arguments: &[String]) -> ExitCode {
 }
 
 fn test(arguments: &[String]) -> ExitCode {
-    let mut command = cargo();
-    command.args(["test", "--release", "--workspace", "--features", FEATURES]).args(arguments);
-    // Arguments choose among the tests of Rust.
+    let tests = |arguments: &[String]| {
+        let mut command = cargo();
+        command.args(["test", "--release", "--workspace", "--features", FEATURES]).args(arguments);
+        command
+    };
     let rust = [Need::Vulkan, Need::Radv, Need::Browser, Need::C, Need::Valgrind];
-    let needs = if arguments.is_empty() { [&rust[..], &[Need::Python]].concat() } else { rust.to_vec() };
-    let done = with(&needs, &mut command);
-    if done == ExitCode::FAILURE || !arguments.is_empty() {
-        return done;
+    // Arguments choose among the tests of Rust.
+    if !arguments.is_empty() {
+        return with(&rust, &mut tests(arguments));
     }
-    // The tests of Rust have built the programs. Built alone they would be compiled once more, as the
-    // features of their dependencies differ without those of the tests.
-    let page = || with(&[], Command::new(root().join("target/release/xtask")).args(["web", "--test"]));
-    let others = [datasets::test(root(), &datasets::READERS, true), python::test(root(), &[]), page()];
-    if others == [ExitCode::SUCCESS; 3] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if with(&[&rust[..], &[Need::Python]].concat(), &mut tests(&["--no-run".to_owned()])) == ExitCode::FAILURE {
+        return ExitCode::FAILURE;
+    }
+    // The programs are built now. Built alone they would be compiled once more, as the features of their
+    // dependencies differ without those of the tests.
+    let page = Beside::start(Command::new(root().join("target/release/xtask")).args(["web", "--test"]));
+    let done = with(&[], &mut tests(&[])) == ExitCode::SUCCESS
+        && datasets::test(root(), &datasets::READERS, true) == ExitCode::SUCCESS
+        && python::test(root(), &[]) == ExitCode::SUCCESS;
+    if page.end() && done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs the tests under the address sanitizer, with the checks of unsafe code that the standard library has.
