@@ -14,7 +14,8 @@ class BristleError(Exception):
 
 
 def _remade(cls: type[BristleError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BristleError:
-    error = cls.__new__(cls, *args)
+    # `cls.__new__` may be that of MemoryError, which refuses a class whose first base is another.
+    error = Exception.__new__(cls, *args)
     error.args = args
     error.__dict__.update(attributes)
     return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import os
 import pickle
 import subprocess
@@ -35,6 +37,29 @@ def test_a_scenario_error_has_its_line_and_what_may_have_been_meant():
         bristle.Scenario.from_toml(BOX, changes=["friction"])
     with pytest.raises(bristle.ScenarioError, match="nowhere"):
         bristle.Scenario.load("nowhere.toml")
+
+
+ERRORS = {
+    bristle.BristleError: ("text",),
+    bristle.ParameterError: ("dt", "0", "a time", 3, 2),
+    bristle.ScenarioError: ("text", "body.mass", "-1", "a number", "box.toml", 3, 4, "`mass`"),
+    bristle.DeviceError: ("text",),
+    bristle.OutOfMemoryError: ("text", 5, 3),
+    bristle.RunError: ("text",),
+    bristle.BusyError: ("text",),
+}
+
+
+def test_errors_are_copied_and_pickled_with_all_that_they_carry():
+    public = {of for of in vars(bristle.errors).values() if inspect.isclass(of) and issubclass(of, Exception)}
+    assert public == set(ERRORS)
+    for kind, arguments in ERRORS.items():
+        error = kind(*arguments)
+        error.add_note("a note")
+        pickled = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+        for again in (*pickled, copy.copy(error), copy.deepcopy(error)):
+            assert type(again) is kind and again is not error
+            assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
 
 
 def test_a_dictionary_is_a_scenario():
