@@ -40,38 +40,50 @@ def refuse_masked(name: str, value: Any) -> None:
         raise ParameterError(name, f"a masked array with {hidden} masked", accepted)
 
 
-def doubles(name: str, value: Any) -> Floats:
-    """An array of real numbers as contiguous doubles; the same memory if it is that already."""
+def as_array(name: str, value: Any, accepted: str) -> NDArray[Any]:
+    """An array as NumPy makes it of a value; lists of several lengths and masked numbers are refused."""
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise ParameterError(name, shown(value), f"numbers in an array ({error})") from error
+        raise ParameterError(name, shown(value), f"{accepted} ({error})") from error
     refuse_masked(name, value)
+    return array
+
+
+def doubles(name: str, value: Any) -> Floats:
+    """An array of real numbers as contiguous doubles; the same memory if it is that already."""
+    array = as_array(name, value, "numbers in an array")
     if array.dtype.kind not in "fiub":
         raise ParameterError(name, shown(array), "an array of real numbers")
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
 
 
-def indices(ids: Any, n: int) -> NDArray[np.uintp] | None:
+def indices(ids: Any, n: int, name: str = "ids") -> NDArray[np.uintp] | None:
     """Numbers of contacts from indices or a mask of n booleans; None for all."""
     if ids is None:
         return None
-    array = np.asarray(ids)
-    refuse_masked("ids", ids)
     accepted = f"indices from 0 to {n - 1}, or a mask of {n} booleans"
+    array = as_array(name, ids, accepted)
     if array.dtype == bool:
         if array.shape != (n,):
-            raise ParameterError("ids", shown(array), accepted)
+            raise ParameterError(name, shown(array), accepted)
         return np.flatnonzero(array).astype(np.uintp)
     if array.size == 0:
         return np.zeros(0, dtype=np.uintp)
     if array.dtype.kind not in "iu" or array.ndim > 1:
-        raise ParameterError("ids", shown(array), accepted)
+        raise ParameterError(name, shown(array), accepted)
     array = np.atleast_1d(array)
     low, high = int(array.min()), int(array.max())
     if low < 0 or high >= n:
-        raise ParameterError("ids", low if low < 0 else high, accepted)
+        raise ParameterError(name, low if low < 0 else high, accepted)
     return np.ascontiguousarray(array, dtype=np.uintp)
+
+
+def once(ids: NDArray[np.uintp] | None) -> None:
+    """Refuses an index that is given twice, where each has a value of its own."""
+    found, counts = np.unique([] if ids is None else ids, return_counts=True)
+    if (counts > 1).any():
+        raise ParameterError("ids", f"{int(found[counts > 1][0])} twice", "each index once, with values for each")
 
 
 def over(name: str, value: Any, rows: int, columns: int, inner: tuple[int, ...]) -> Floats:

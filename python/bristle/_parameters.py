@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from . import _bristle
+from ._arguments import names as names_of
 from ._arrays import known, shown
 from .errors import ParameterError
 
@@ -23,13 +24,12 @@ Named = tuple[str, tuple[int, int] | None]
 _INTERVALS = re.compile(r"(\d+)\]|(\d*):(\d*)\]", re.ASCII)
 
 
-def parameters_of(batch: Batch, names: Iterable[str], nstep: int, field: str) -> list[Named]:
+def parameters_of(batch: Batch, names: object, nstep: int, field: str) -> list[Named]:
     """The parameters with these names, in a rollout of ``nstep`` intervals; errors are about ``field``."""
     inputs = [f"inputs.{name}" for name in batch.scenario.inputs]
     drawn = [name for name, _ in batch.scenario._core.parameters(0, batch._seed)]
     accepted = dict.fromkeys([*drawn, *_bristle.SENSITIVITIES, *inputs])
-    given = [names] if isinstance(names, str) else names
-    return [_parameter(name, accepted, inputs, nstep, field) for name in given]
+    return [_parameter(name, accepted, inputs, nstep, field) for name in names_of(field, names)]
 
 
 def _parameter(name: str, accepted: Iterable[str], inputs: list[str], nstep: int, field: str) -> Named:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import operator
 import os
 import sys
 import tempfile
@@ -15,10 +14,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _bristle
-from ._arrays import Floats, doubles, indices, known, over, refuse_masked, shown
+from ._arguments import flag, function, integer
+from ._arguments import names as names_of
+from ._arrays import Floats, as_array, doubles, indices, known, once, over, shown
 from ._parameters import DIFFERENTIABLE, parameters_of
 from .errors import ParameterError
-from .scenario import Scenario
+from .scenario import Scenario, checked
 
 Control = Mapping[str, Any]
 Snapshot = _bristle.Snapshot
@@ -126,15 +127,12 @@ class Batch:
         *,
         frames: bool = False,
     ) -> None:
-        if not isinstance(scenario, Scenario):
-            accepted = "a bristle.Scenario: Scenario.load(path) reads one from a file"
-            raise ParameterError("scenario", shown(scenario), accepted)
-        self._scenario = scenario
-        self._nsim = _integer("nsim", scenario.contacts if nsim is None else nsim, 1, _MOST)
+        self._scenario = checked(scenario)
+        self._nsim = integer("nsim", scenario.contacts if nsim is None else nsim, 1, _MOST)
         self._dt = _interval("dt", dt)
-        self._seed = _integer("seed", scenario.seed if seed is None else seed, 0, 2**63 - 1)
+        self._seed = integer("seed", scenario.seed if seed is None else seed, 0, 2**63 - 1)
         self._device = known("device", device, ("cpu", "gpu", "auto"))
-        self._frames = bool(frames)
+        self._frames = flag("frames", frames)
         self._expanded: dict[str, Floats] = {}
         with _hushed():
             self._core = _bristle.Core(scenario._core, self._nsim, device, self._seed, self._frames)
@@ -221,12 +219,10 @@ class Batch:
         """
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
-        if chosen is not None and max(np.ndim(seed), np.ndim(pose) - 1, np.ndim(twist) - 1) > 0:
-            once, counts = np.unique(chosen, return_counts=True)
-            if (counts > 1).any():
-                raise ParameterError("ids", f"{once[counts > 1][0]} twice", "each index once, with values for each")
         seeds = None if seed is None else _seeds(seed, rows)
         given = [*self._initial("pose", pose, rows), *self._initial("twist", twist, rows)]
+        if max(np.ndim(seed), np.ndim(pose) - 1, np.ndim(twist) - 1) > 0:
+            once(chosen)
         self._core.reset(chosen, seeds, given, self._parameters())
         if seeds is not None or given:
             at: Any = slice(None) if chosen is None else chosen
@@ -250,17 +246,19 @@ class Batch:
         Args:
             control: inputs by name, see the class: a number, or an array (nsim,) (with ``ids`` as long as
                 these), with further axes for ``wrench``, ``twist``, ``surface``, ``gravity`` and ``pressure``.
-            ids: indices or a mask: only these contacts are set and advanced.
+            ids: indices or a mask: only these contacts are set and advanced, each once.
 
         Raises:
-            ParameterError: a name, shape, type or value that is not accepted; then nothing is set or
-                advanced.
+            ParameterError: a name, shape, type or value that is not accepted, or an index that is given twice, with
+                values for each; then nothing is set or advanced.
             KeyboardInterrupt: Ctrl-C; then either all of the contacts are set and advanced, or none.
             BusyError: the batch is in another call.
         """
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
         controls, maps = self._controls(control, rows, 1)
+        if any(len(array) > 1 for array in _all(controls, maps)):
+            once(chosen)
         self._start()
         self._core.step(self._dt, controls, maps, chosen)
 
@@ -289,7 +287,8 @@ class Batch:
                 of interval j. Where nsim = nstep, write (nsim, 1) or (1, nstep).
             record: names of ``pose``, ``twist``, ``wrench``, ``slip``, ``near_limit``, ``normal_force``, ``time``.
             every: intervals between samples; ``nstep`` is a multiple of it.
-            out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below.
+            out: arrays to write to, by the names in ``record``: float64, C-contiguous, of the shapes below, none of
+                which shares memory with another or with ``control``.
             progress: called as ``progress(done, nstep)`` after every few samples, and at the end; an
                 exception in it ends the rollout.
             sensitivities: names of parameters. A number that the contacts are drawn with (a name for :meth:`expand`)
@@ -315,26 +314,24 @@ class Batch:
                 are being stepped are finished first.
             OutOfMemoryError: the arrays, or samples recorded on the way, need more memory than there is.
         """
-        nstep, every = _integer("nstep", nstep, 1, 2**53), _integer("every", every, 1, 2**53)
-        if nstep % every:
-            raise ParameterError("every", every, f"a divisor of nstep = {nstep}")
-        names = [record] if isinstance(record, str) else list(record)
-        names = [known("record", name, _WIDTHS) for name in names]
-        if progress is not None and not callable(progress):
-            raise ParameterError("progress", shown(progress), "a function of two integers, or None")
+        nstep, every = intervals(nstep, every)
+        recorded = dict.fromkeys(known("record", name, _WIDTHS) for name in names_of("record", record))
+        progress = function("progress", progress, "a function of two integers")
         parameters = None if sensitivities is None else parameters_of(self, sensitivities, nstep, "sensitivities")
         controls, maps = self._controls(control, self._nsim, nstep)
         samples = nstep // every + 1
-        over_all = [name for name in names if name in DIFFERENTIABLE and parameters is not None]
-        shapes = {name: (self._nsim, samples, *((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())) for name in names}
+        over_all = [name for name in recorded if name in DIFFERENTIABLE and parameters is not None]
+        shapes = {name: (self._nsim, samples, *((_WIDTHS[name],) if _WIDTHS[name] > 1 else ())) for name in recorded}
         shapes |= {f"d{name}": (self._nsim, samples, 3, len(parameters or [])) for name in over_all}
         numbers = sum(math.prod(shape) for shape in shapes.values()) if out is None else 0
         # Samples are recorded some at a time before they go to their arrays; derivatives all at once.
         kept = 11 * min(samples, _AT_ONCE) if parameters is None else (11 + 9 * len(parameters)) * samples
         _bristle.check_memory(f"{samples} samples of {self._nsim} contacts", 8 * (numbers + self._nsim * kept))
         made = {name: np.empty(of) if out is None else _given(out, name, of) for name, of in shapes.items()}
+        if out is not None:
+            _apart(made, _all(controls, maps))
         self._start()
-        flat = [(name, made[name].reshape(self._nsim, samples, -1)) for name in names]
+        flat = [(name, made[name].reshape(self._nsim, samples, -1)) for name in recorded]
         slopes = None
         if parameters is not None:
             made["unconverged"] = np.empty(self._nsim)
@@ -454,7 +451,8 @@ class Batch:
         Args:
             names: one name, or several.
             ids: indices or a mask; all contacts if None.
-            out: arrays to write to, by name: C-contiguous, float32 or float64, of the shapes (ids, ..) above.
+            out: arrays to write to, by name: C-contiguous, float32 or float64, of the shapes (ids, ..) above, none of
+                which shares memory with another.
             dtype: float32 or float64, of new arrays.
 
         Returns:
@@ -466,12 +464,9 @@ class Batch:
         """
         chosen = indices(ids, self._nsim)
         rows = self._nsim if chosen is None else len(chosen)
-        listed = [names] if isinstance(names, str) else list(names)
         known_names = [*_WIDTHS, *_bristle.OBSERVATIONS]
-        listed = [known("names", name, known_names) for name in listed]
-        kind = np.dtype(dtype)
-        if kind not in (np.float32, np.float64):
-            raise ParameterError("dtype", shown(dtype), "float32 or float64")
+        listed = [known("names", name, known_names) for name in names_of("names", names)]
+        kind = _kind(dtype)
         made: dict[str, NDArray[Any]] = {}
         nx, ny = self._core.cells() if {"tactile", "shear", "cell_nearness"} & set(listed) else (0, 0)
         images: dict[str, tuple[int, ...]] = {"tactile": (ny, nx), "cell_nearness": (ny, nx), "shear": (ny, nx, 2)}
@@ -484,8 +479,8 @@ class Batch:
             shape = (rows, *images.get(name, (width,) if width > 1 else ()))
             _bristle.check_memory(f"{name} of {rows} contacts", kind.itemsize * math.prod(shape))
             made[name] = np.empty(shape, kind) if out is None else _given(out, name, shape, (np.float32, np.float64))
-        if len({id(array) for array in made.values()}) < len(made):
-            raise ParameterError("out", "one array under two names", "an array for each name")
+        if out is not None:
+            _apart(made, [])
         self._start()
         if rows > 0:
             self._core.observe(chosen, [(name, array.reshape(rows, -1)) for name, array in made.items()])
@@ -495,7 +490,7 @@ class Batch:
         """(bristles, 2): states ``zeta = sigma0 z`` [-] of the bristles of a contact, in the axes of the patch, in the
         order of the cells with pressure, bottom row first; of a reduced model two rows, [zeta_x, zeta_y], [zeta_3, 0].
         """
-        number = _integer("contact", contact, 0, self._nsim - 1)
+        number = integer("contact", contact, 0, self._nsim - 1)
         self._start()
         return self._core.bristles(number)
 
@@ -556,11 +551,10 @@ class Batch:
         Raises:
             ParameterError: contacts of another model or another number of cells.
         """
-        chosen = indices(targets, self._nsim)
-        assert chosen is not None or targets is None
+        chosen = indices(targets, self._nsim, "targets")
         if chosen is None:
             raise ParameterError("targets", "None", "indices, or a mask of nsim booleans")
-        number = _integer("source", source, 0, self._nsim - 1)
+        number = integer("source", source, 0, self._nsim - 1)
         self._start()
         self._core.copy(number, chosen)
 
@@ -664,34 +658,33 @@ def _hushed() -> Iterator[None]:
         os.environ.pop(name, None)
 
 
-def _integer(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = low - 1
-    if isinstance(value, bool) or not low <= number <= high:
-        raise ParameterError(name, shown(value), f"an integer from {low} to {high}")
-    return number
-
-
 def _seeds(seed: Any, rows: int) -> NDArray[np.uint64]:
     """A seed for all, or one for each."""
-    array = np.asarray(seed)
-    refuse_masked("seed", seed)
+    accepted = f"an integer, or an array of {rows} integers"
+    array = as_array("seed", seed, accepted)
     if array.ndim == 0:
-        return np.array([_integer("seed", seed, 0, 2**63 - 1)], np.uint64)
+        return np.array([integer("seed", seed, 0, 2**63 - 1)], np.uint64)
     # Without items there is no type.
     if array.shape != (rows,) or (rows > 0 and array.dtype.kind not in "iu"):
-        raise ParameterError("seed", shown(array), f"an integer, or an array of {rows} integers")
+        raise ParameterError("seed", shown(array), accepted)
     low, high = (0, 0) if array.size == 0 else (int(array.min()), int(array.max()))
     if low < 0 or high > 2**63 - 1:
         raise ParameterError("seed", low if low < 0 else high, "integers from 0 to 2^63 - 1")
     return array.astype(np.uint64)
 
 
+def intervals(nstep: Any, every: Any) -> tuple[int, int]:
+    """The numbers of intervals of a rollout, and between its samples."""
+    nstep, every = integer("nstep", nstep, 1, 2**53), integer("every", every, 1, 2**53)
+    if nstep % every:
+        raise ParameterError("every", every, f"a divisor of nstep = {nstep}")
+    return nstep, every
+
+
 def _interval(name: str, value: Any) -> float:
     array = doubles(name, value)
-    number = float(array) if array.ndim == 0 else math.nan
+    is_number = array.ndim == 0 and np.asarray(value).dtype != bool
+    number = float(array) if is_number else math.nan
     if not 1e-9 <= number <= 1e6:
         raise ParameterError(name, shown(value), "a time from 1e-9 to 1e6 [s]")
     return number
@@ -700,6 +693,8 @@ def _interval(name: str, value: Any) -> float:
 def _given(
     out: MutableMapping[str, Any], name: str, shape: tuple[int, ...], kinds: tuple[Any, ...] = (np.float64,)
 ) -> NDArray[Any]:
+    if not isinstance(out, Mapping):
+        raise ParameterError("out", shown(out), "a dictionary of arrays by the names of what they take")
     array = out.get(name)
     types = " or ".join(np.dtype(kind).name for kind in kinds)
     accepted = f"a C-contiguous {types} array of shape {shape} that can be written to"
@@ -708,3 +703,26 @@ def _given(
     if array.shape != shape or array.dtype not in kinds or not (array.flags.c_contiguous and array.flags.writeable):
         raise ParameterError(f"out.{name}", shown(array), accepted)
     return array
+
+
+def _all(controls: list[tuple[str, Floats]], maps: Floats | None) -> list[Floats]:
+    return [array for _, array in controls] + ([] if maps is None else [maps])
+
+
+def _apart(made: Mapping[str, NDArray[Any]], controls: list[Floats]) -> None:
+    """Refuses arrays to write to that share memory with each other, or with controls."""
+    written = list(made.items())
+    for k, (name, array) in enumerate(written):
+        for other, second in (*written[k + 1 :], *(("control", array) for array in controls)):
+            # They are contiguous, so that their bounds say it.
+            if np.may_share_memory(array, second):
+                raise ParameterError(f"out.{name}", f"an array that shares memory with {other}", "memory of its own")
+
+
+def _kind(dtype: Any) -> np.dtype[Any]:
+    """The type of new arrays. NumPy takes None for float64."""
+    with contextlib.suppress(TypeError, ValueError):
+        kind: np.dtype[Any] = np.dtype(dtype)
+        if dtype is not None and kind in (np.float32, np.float64):
+            return kind
+    raise ParameterError("dtype", shown(dtype), "float32 or float64")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 from . import _bristle
-from ._arrays import known
+from ._arguments import function, listed, path, texts
+from ._arrays import known, shown
 from .batch import _hushed
-from .scenario import Scenario
+from .errors import ParameterError
+from .scenario import Scenario, checked
 
 _MODES = ("new", "resume", "force", "extend")
 
@@ -52,12 +55,13 @@ def rollout(
             written.
         DeviceError: the device is missing or fails.
     """
+    core, place, datasets = checked(scenario)._core, path("out", out), _datasets(formats, extras)
+    part = None if shard is None else _part(shard)
+    progress = function("progress", progress, "a function of two integers")
     known("mode", mode, _MODES)
     known("device", device, ("cpu", "gpu", "auto"))
     with _hushed():
-        summary = _bristle.write_run(
-            scenario._core, os.fspath(out), list(formats), list(extras), device, shard, mode, progress
-        )
+        summary = _bristle.write_run(core, place, *datasets, device, part, mode, progress)
     return dict(json.loads(summary))
 
 
@@ -86,8 +90,8 @@ def merge(
         RunError: shards are missing, damaged or of different runs, or as :func:`rollout`.
     """
     known("mode", mode, _MODES[:3])
-    places = [os.fspath(shard) for shard in shards]
-    return dict(json.loads(_bristle.merge_run(places, os.fspath(out), list(formats), list(extras), mode)))
+    places = [path("shards", shard) for shard in listed("shards", shards, "a list of directories")]
+    return dict(json.loads(_bristle.merge_run(places, path("out", out), *_datasets(formats, extras), mode)))
 
 
 def verify(run: str | os.PathLike[str]) -> list[str]:
@@ -104,4 +108,17 @@ def verify(run: str | os.PathLike[str]) -> list[str]:
     Raises:
         RunError: a directory without a complete run.
     """
-    return _bristle.verify_run(os.fspath(run))
+    return _bristle.verify_run(path("run", run))
+
+
+def _datasets(formats: object, extras: object) -> tuple[list[str], list[str]]:
+    return texts("formats", formats, '["npz"]'), texts("extras", extras, '["tactile"]')
+
+
+def _part(shard: object) -> tuple[int, int]:
+    """Which part of how many."""
+    if isinstance(shard, tuple) and len(shard) == 2 and all(isinstance(number, Integral) for number in shard):
+        index, of = map(int, shard)
+        if 1 <= index <= of < 2**63 and not any(isinstance(number, bool) for number in shard):
+            return index, of
+    raise ParameterError("shard", shown(shard), "a tuple (i, n) of integers, for part i of n, from 1; or None")

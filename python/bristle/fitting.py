@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _bristle
+from ._arguments import flag, function, listed, path, texts
 from ._arrays import doubles, shown
 from .errors import ParameterError
 
@@ -135,26 +136,25 @@ def fit(
         ScenarioError: a fit file that is refused.
         RunError: files that cannot be written.
     """
-    listed: list[object] = [recordings]
+    given: list[object] = [recordings]
     if isinstance(recordings, Sequence) and not isinstance(recordings, str | bytes):
-        listed = list(recordings)
-    if not listed:
+        given = list(recordings)
+    if not given:
         raise ParameterError("recordings", "none", "at least one")
-    for name, names in (("changes", changes), ("compare", compare), ("next", next)):
-        if isinstance(names, str):
-            raise ParameterError(name, shown(names), "a list")
+    if not isinstance(scenario, Mapping | str | os.PathLike):
+        raise ParameterError("scenario", shown(scenario), "the path of a fit file, its text, or a dictionary")
     is_text = isinstance(scenario, Mapping) or "\n" in str(scenario)
-    text = _bristle.to_toml(dict(scenario)) if isinstance(scenario, Mapping) else os.fspath(scenario)
+    text = _bristle.to_toml(dict(scenario)) if isinstance(scenario, Mapping) else path("scenario", scenario)
     found, fitted, samples, page, interrupted = _bristle.fit(
-        [_source(k, recording) for k, recording in enumerate(listed)],
+        [_source(k, recording) for k, recording in enumerate(given)],
         text,
-        os.fspath(base) if is_text else None,
-        list(changes),
-        list(compare),
-        [os.fspath(path) for path in next],
-        None if out is None else os.fspath(out),
-        force,
-        progress,
+        path("base", base) if is_text else None,
+        texts("changes", changes, '["friction.mu_c=0.4"]'),
+        texts("compare", compare, '["lugre", "dahl"]'),
+        [path("next", one) for one in listed("next", next, "a list of paths")],
+        None if out is None else path("out", out),
+        flag("force", force),
+        function("progress", progress, "a function of a text"),
     )
     posterior = None if samples is None else dict(zip(samples[0], np.array(samples[1]).T, strict=True))
     return Fit(json.loads(found), fitted, posterior, page, interrupted)

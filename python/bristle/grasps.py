@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bristle
-from ._arrays import Floats, doubles, known, refuse_masked, shown
+from ._arguments import integer
+from ._arrays import Floats, as_array, doubles, known, shown
 from .errors import ParameterError
 
 Flags = NDArray[np.bool_]
@@ -166,10 +166,10 @@ def _present(value: Any, shape: tuple[int, int]) -> Flags | None:
     """Which contacts there are."""
     if value is None:
         return None
-    refuse_masked("present", value)
-    array = np.asarray(value)
+    accepted = f"booleans of shape {shape}"
+    array = as_array("present", value, accepted)
     if array.dtype != bool or array.shape != shape:
-        raise ParameterError("present", shown(array), f"booleans of shape {shape}")
+        raise ParameterError("present", shown(array), accepted)
     return np.ascontiguousarray(array)
 
 
@@ -182,7 +182,7 @@ def _pyramid(cone: Any) -> tuple[int, str, float] | None:
     for key in cone:
         known("cone", key, ("pyramid", "kind", "angle"))
     kind = known("cone.kind", cone.get("kind", "inner"), ("inner", "outer"))
-    try:
-        return max(0, min(operator.index(cone["pyramid"]), 10**9)), kind, float(cone.get("angle", 0.0))
-    except TypeError as error:
-        raise ParameterError("cone", shown(cone), "an integer for `pyramid` and a number for `angle`") from error
+    angle = doubles("cone.angle", cone.get("angle", 0.0))
+    if angle.ndim > 0:
+        raise ParameterError("cone.angle", shown(angle), "a number")
+    return integer("cone.pyramid", cone["pyramid"], 3, 1024), kind, float(angle)

@@ -18,10 +18,11 @@ import mujoco as _mujoco
 import numpy as np
 
 from . import _bristle, _mujoco_abi
+from ._arguments import integer, listed
 from ._arrays import Floats, shown
-from .batch import Batch, _integer
+from .batch import Batch
 from .errors import ParameterError
-from .scenario import Scenario
+from .scenario import Scenario, checked
 
 #: Euler and implicitfast, also in the native part.
 _INTEGRATORS = (int(_mujoco.mjtIntegrator.mjINT_EULER), int(_mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
@@ -88,7 +89,7 @@ class PatchFriction:
     ) -> None:
         if not isinstance(model, _mujoco.MjModel):
             raise ParameterError("model", shown(model), "a mujoco.MjModel")
-        if "twist.vx" not in scenario.inputs:
+        if "twist.vx" not in checked(scenario).inputs:
             raise ParameterError("scenario", scenario.name, 'one with body.kind = "prescribed"')
         if model.nv == 0:
             raise ParameterError("model", "no degree of freedom", "a model in which something moves")
@@ -167,7 +168,7 @@ class PatchFriction:
             self._take(data)
         if _mujoco.mj_isSparse(self._model) != self._sparse:
             raise ParameterError("jacobian", "another than at first", "no change between sparse and dense")
-        self._coupling.step(self._model._address, data._address, _integer("steps", steps, 1, _MOST_STEPS))
+        self._coupling.step(self._model._address, data._address, integer("steps", steps, 1, _MOST_STEPS))
 
     def _take(self, data: Any) -> None:
         """Data that are stepped from now on, until the end of the context."""
@@ -197,7 +198,10 @@ class PatchFriction:
 
 def _pads(model: Any, object: str | Sequence[str], pads: Sequence[str], geoms: Sequence[str] | None) -> list[_Pad]:
     """The pads by their names."""
-    objects = [object] * len(pads) if isinstance(object, str) else list(object)
+    pads = listed("pads", pads, "a list of names of sites")
+    geoms = None if geoms is None else listed("geoms", geoms, "a list of names of geoms, or None")
+    of_each = "the name of a body, or a list of one for each pad"
+    objects = [object] * len(pads) if isinstance(object, str) else listed("object", object, of_each)
     for field, names in (("object", objects), ("geoms", geoms)):
         if names is not None and len(names) != len(pads):
             raise ParameterError(field, f"{len(names)} names", f"{len(pads)}, one for each pad")

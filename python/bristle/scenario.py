@@ -10,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _bristle
+from ._arguments import integer, texts
+from ._arguments import path as _path
+from ._arguments import text as _text
+from ._arrays import shown
+from .errors import ParameterError
 
 
 class Scenario:
@@ -46,9 +51,10 @@ class Scenario:
 
         Raises:
             ScenarioError: text that is malformed, an unknown key, or a value out of range, with its line.
+            ParameterError: an argument of another type, such as a text in place of a list of changes.
         """
-        base = os.fspath(base)
-        return cls(_bristle.Scenario.parse(text, base, name, list(changes)), base)
+        folder, called = _path("base", base), _text("name", name)
+        return cls(_bristle.Scenario.parse(_text("text", text), folder, called, _changes(changes)), folder)
 
     @classmethod
     def from_dict(
@@ -70,6 +76,8 @@ class Scenario:
             ScenarioError: as :meth:`from_toml`; lines are those of :attr:`text`.
             ParameterError: a value that TOML has no word for, such as None.
         """
+        if not isinstance(dictionary, Mapping):
+            raise ParameterError("dictionary", shown(dictionary), "a dictionary with the keys of a scenario file")
         return cls.from_toml(_bristle.to_toml(dict(dictionary)), base, changes, name)
 
     @classmethod
@@ -83,8 +91,8 @@ class Scenario:
         Raises:
             ScenarioError: a file that cannot be read, or as :meth:`from_toml`.
         """
-        path = os.fspath(path)
-        return cls(_bristle.Scenario.load(path, list(changes)), os.path.dirname(path))
+        file = _path("path", path)
+        return cls(_bristle.Scenario.load(file, _changes(changes)), os.path.dirname(file))
 
     @property
     def text(self) -> str:
@@ -137,12 +145,29 @@ class Scenario:
         Returns:
             Arrays of shape (n,), float64, by the dotted paths of their fields (``"friction.mu_c"``), in the units of
             the scenario file; NaN where a contact has no such number.
+
+        Raises:
+            ParameterError: a number that is no integer, or negative.
+            ScenarioError: a drawn value out of range.
+            OutOfMemoryError: more contacts than there is memory for.
         """
-        count = self.contacts if n is None else n
-        return self._core.draw(count, self.seed if seed is None else seed)
+        count = self.contacts if n is None else integer("n", n, 0, 2**53)
+        return self._core.draw(count, self.seed if seed is None else integer("seed", seed, 0, 2**63 - 1))
 
     def __repr__(self) -> str:
         return f"<bristle.Scenario {self.name!r} of {self.contacts} contacts>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scenario.from_toml, (self.text, self._base, (), self.name)
+
+
+def checked(scenario: object) -> Scenario:
+    """A scenario, and not the path or the text of one."""
+    if not isinstance(scenario, Scenario):
+        accepted = "a bristle.Scenario: Scenario.load(path) reads one from a file"
+        raise ParameterError("scenario", shown(scenario), accepted)
+    return scenario
+
+
+def _changes(changes: object) -> list[str]:
+    return texts("changes", changes, '["friction.mu_c=0.4"]')

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _bristle
+from ._arguments import integer
 from ._arrays import Floats, doubles, known, shown
 from .errors import ParameterError
 from .scenario import Scenario
@@ -214,10 +214,7 @@ class Table:
         Returns:
             Two arrays (tables, 4 n_ls + 1, n_ls + 1, 3) over theta and phi, docs/model.md (101).
         """
-        try:
-            return self._core.nodes(operator.index(n_ls))
-        except (TypeError, OverflowError) as error:
-            raise ParameterError("n_ls", shown(n_ls), "an integer from 1 to 1000") from error
+        return self._core.nodes(integer("n_ls", n_ls, 1, 1000))
 
     def __repr__(self) -> str:
         return f"<bristle.Table of {len(self)} limit surfaces>"

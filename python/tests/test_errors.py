@@ -150,7 +150,10 @@ def test_times_of_another_clock_are_refused_with_both_ranges():
         ({"dt": np.nan}, "dt", "1e-9 to 1e6"),
         ({"dt": [0.01, 0.02]}, "dt", "1e-9 to 1e6"),
         ({"device": "cuda"}, "device", "one of cpu, gpu, auto"),
+        ({"dt": True}, "dt", "1e-9 to 1e6"),
         ({"seed": -1}, "seed", "an integer from 0"),
+        ({"frames": "no"}, "frames", "True or False"),
+        ({"frames": 1}, "frames", "True or False"),
         ({"scenario": BOX}, "scenario", "Scenario.load"),
     ],
 )
@@ -224,6 +227,81 @@ def test_arguments_of_calls(box):
     with pytest.raises(bristle.ParameterError, match="can be written to"):
         b.rollout(2, record="pose", out={"pose": frozen})
     assert not b.time.any()
+
+
+def test_every_argument_is_refused_by_its_name(box, tmp_path):
+    b = bristle.Batch(box, nsim=5, device="cpu")
+    both, one = np.empty((5, 3, 3)), np.empty((5, 3))
+    loads = np.zeros((5, 3, 3))
+    run = tmp_path / "run"
+    for field, value, call in [
+        ("ids", "[[0], [1, 2]]", lambda: b.step(ids=[[0], [1, 2]])),
+        ("ids", "[[0], [1, 2]]", lambda: b.read("pose", [[0], [1, 2]])),
+        ("targets", "[[0], [1, 2]]", lambda: b.copy(0, [[0], [1, 2]])),
+        ("targets", "9", lambda: b.copy(0, [9])),
+        ("seed", "[[0], [1, 2]]", lambda: b.reset(seed=[[0], [1, 2]])),
+        ("names", "3", lambda: b.read(3)),
+        ("dtype", "None", lambda: b.read("pose", dtype=None)),
+        ("dtype", "'zzz'", lambda: b.read("pose", dtype="zzz")),
+        ("dt", "True", lambda: b.respond([0, 0, 0], True)),
+        ("out", "3", lambda: b.read("pose", out=3)),
+        ("record", "3", lambda: b.rollout(2, record=3)),
+        ("sensitivities", "3", lambda: b.rollout(2, sensitivities=3)),
+        ("out.pose", "an array that shares", lambda: b.rollout(2, out={"pose": both, "wrench": both})),
+        (
+            "out.wrench",
+            "an array that shares",
+            lambda: b.read(["wrench", "pose"], out=dict.fromkeys(["wrench", "pose"], one)),
+        ),
+        (
+            "out.wrench",
+            "an array that shares memory with control",
+            lambda: b.rollout(2, {"wrench.fx": loads.ravel()[:5]}, record="wrench", out={"wrench": loads}),
+        ),
+        ("n", "-1", lambda: box.draw(-1)),
+        ("n", "2.0", lambda: box.draw(2.0)),
+        ("n", "True", lambda: box.draw(True)),
+        ("seed", "-1", lambda: box.draw(2, seed=-1)),
+        ("seed", "False", lambda: box.draw(2, seed=False)),
+        ("changes", "'contacts=5'", lambda: bristle.Scenario.from_toml(BOX, changes="contacts=5")),
+        ("changes", "'contacts=5'", lambda: bristle.Scenario.load("box.toml", "contacts=5")),
+        ("changes", "5", lambda: bristle.Scenario.from_dict({}, changes=[5])),
+        ("dictionary", "3", lambda: bristle.Scenario.from_dict(3)),
+        ("text", "b'", lambda: bristle.Scenario.from_toml(BOX.encode())),
+        ("name", "3", lambda: bristle.Scenario.from_toml(BOX, name=3)),
+        ("base", "3", lambda: bristle.Scenario.from_toml(BOX, base=3)),
+        ("path", "3", lambda: bristle.Scenario.load(3)),
+        ("scenario", "'box.toml'", lambda: bristle.rollout("box.toml", run)),
+        ("out", "3", lambda: bristle.rollout(box, 3)),
+        ("formats", "'npz'", lambda: bristle.rollout(box, run, formats="npz")),
+        ("extras", "3", lambda: bristle.rollout(box, run, extras=[3])),
+        ("shard", "[1, 2]", lambda: bristle.rollout(box, run, shard=[1, 2])),
+        ("shard", "(1, 2.0)", lambda: bristle.rollout(box, run, shard=(1, 2.0))),
+        ("shard", "(True, 2)", lambda: bristle.rollout(box, run, shard=(True, 2))),
+        ("shard", "(-1, 2)", lambda: bristle.rollout(box, run, shard=(-1, 2))),
+        ("progress", "3", lambda: bristle.rollout(box, run, device="cpu", progress=3)),
+        ("shards", "'run'", lambda: bristle.merge("run", run)),
+        ("shards", "3", lambda: bristle.merge([3], run)),
+        ("run", "3", lambda: bristle.verify(3)),
+        ("n_ls", "True", lambda: bristle.limit_surface(np.ones((3, 3))).nodes(True)),
+        ("scenario", "3", lambda: bristle.fit({"time": [0.0]}, 3)),
+        ("out", "3", lambda: bristle.fit({"time": [0.0]}, {}, out=3)),
+        ("force", "'no'", lambda: bristle.fit({"time": [0.0]}, {}, force="no")),
+        ("next", "'push.toml'", lambda: bristle.fit({"time": [0.0]}, {}, next="push.toml")),
+        ("progress", "3", lambda: bristle.fit({"time": [0.0]}, {}, progress=3)),
+    ]:
+        with pytest.raises(bristle.ParameterError) as raised:
+            call()
+        assert raised.value.field == field, raised.value
+        assert raised.value.value.startswith(value), raised.value
+    assert not b.time.any() and not list(tmp_path.iterdir())
+
+
+def test_a_quantity_that_is_named_twice_is_recorded_once(box):
+    b, other = (bristle.Batch(box, nsim=5, device="cpu") for _ in range(2))
+    twice = b.rollout(2, record=["pose", "slip", "pose"])
+    once = other.rollout(2, record=["pose", "slip"])
+    assert list(twice) == list(once) and all(np.array_equal(twice[name], once[name]) for name in once)
 
 
 def test_lists_of_another_length_are_refused(box):

@@ -179,9 +179,11 @@ def test_what_is_refused_names_its_grasp_and_contact():
         ((points, -PINCH, WEIGHT, 1), {"fixed": np.ones((3, 6))}, r"fixed = .*shape \(6,\) or \(4, 6\)"),
         ((points, -PINCH, WEIGHT, 1), {"present": [1, 0]}, r"present = .*booleans of shape \(4, 2\)"),
         ((points, -PINCH, WEIGHT, 1), {"cone": "square"}, 'cone = .*expected "circle", or a pyramid such as'),
-        ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 2}}, "cone.pyramid = 2: expected 3 to 1024"),
+        ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 2}}, "cone.pyramid = 2: expected an integer from 3 to 1024"),
         ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 8, "kind": "iner"}}, "did you mean 'inner'"),
-        ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 8.5}}, "an integer for `pyramid`"),
+        ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 8.5}}, "cone.pyramid = 8.5: expected an integer"),
+        ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 8, "angle": "0.5"}}, "cone.angle = .*real numbers"),
+        ((points, -PINCH, WEIGHT, 1), {"present": [[True], [True, False]]}, "present = .*booleans of shape"),
         ((points, -PINCH, WEIGHT, 1), {"cone": {"pyramid": 8, "angle": np.inf}}, "cone.angle = inf"),
         ((points, -PINCH, WEIGHT, 1), {"tangent": PINCH}, "grasp 0, contact 0: tangent = .*not along the normal"),
     ]:

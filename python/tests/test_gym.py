@@ -135,9 +135,13 @@ def test_a_reset_that_is_refused_changes_nothing():
     envs, other = PivotVectorEnv(3), PivotVectorEnv(3)
     for one in (envs, other):
         one.reset(seed=1)
-    for seed in (True, [1, True, 3], [1, 2], [1, 2, 3, 4], [1, -2, 3], [1, 2.5, 3]):
+    for seed in (True, [1, True, 3], [1, 2], [1, 2, 3, 4], [1, -2, 3], [1, 2.5, 3], [[0], [1, 2], [3]]):
         with pytest.raises(ValueError, match="expected a number >= 0, or 3 of them or None"):
             envs.reset(seed=seed)
+    for options, field in [(3, "options"), ({"reset_mask": [[True], [True, False]]}, "reset_mask")]:
+        with pytest.raises(bristle.ParameterError) as raised:
+            envs.reset(options=options)
+        assert raised.value.field == field
     assert np.array_equal(envs.reset()[0], other.reset()[0])
 
 
@@ -270,6 +274,41 @@ def test_an_environment_needs_three_methods():
         if step == 20:
             assert (rewards <= 0).all() and not ended.any() and not infos["success"].any()
     assert cut.all() and np.array_equal(seen, envs.batch.pose.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    "wrong", [[["0.5"], ["1"]], np.zeros((2, 1), complex), np.zeros((2, 1), object), [[0.5], [1, 2]], "left", None]
+)
+def test_actions_are_real_numbers(wrong):
+    envs = PivotVectorEnv(2)
+    envs.reset(seed=0)
+    with pytest.raises(bristle.ParameterError) as raised:
+        envs.step(wrong)
+    assert raised.value.field == "actions" and not envs.steps.any()
+
+
+def test_an_action_has_no_masked_numbers():
+    env = gymnasium.make("bristle/Pivot-v0").unwrapped
+    env.reset(seed=0)
+    with pytest.raises(bristle.ParameterError, match="1 masked"):
+        env.step(np.ma.masked_array([0.5], mask=[True]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "accepted"),
+    [
+        ({"scenario": 3}, "a bristle.Scenario, the text of one, or its path"),
+        ({"autoreset_mode": "x"}, "one of NextStep, SameStep, Disabled"),
+        ({"autoreset_mode": None}, "one of NextStep, SameStep, Disabled"),
+        ({"render_mode": "human"}, "one of rgb_array"),
+        ({"num_envs": True}, "an integer from 1"),
+        ({"horizon": 2.5}, "an integer from 1"),
+    ],
+)
+def test_arguments_are_refused_by_name(arguments, accepted):
+    with pytest.raises(bristle.ParameterError, match=accepted) as raised:
+        PivotVectorEnv(**arguments)
+    assert raised.value.field in arguments
 
 
 def test_a_contact_that_fails_ends_its_episode():

@@ -530,10 +530,15 @@ def test_wrong_names_and_scenarios_are_refused(hold):
         ({"object": ["box", "box"]}, "object = 2 names: expected 1"),
         ({"pads": ["left", "rigth"]}, r"pads\[1\]"),
         ({"pads": []}, "pads"),
+        ({"pads": "left"}, "pads = 'left': expected a list"),
+        ({"pads": 3}, "pads = 3"),
+        ({"object": 3}, "object = 3"),
+        ({"geoms": 3}, "geoms = 3"),
         ({"geoms": ["left"]}, r"geoms\[0\]"),
         ({"object": "world"}, r"pads\[0\].*cannot touch"),
     ]:
         with pytest.raises(bristle.ParameterError, match=field):
             PatchFriction(model, prescribed, **{"object": "box", "pads": ["left"], **wrong})
-    with pytest.raises(bristle.ParameterError, match="scenario"):
-        PatchFriction(model, bristle.Scenario.from_toml(hold.GRIPPER), object="box", pads=["left"])
+    for scenario in (bristle.Scenario.from_toml(hold.GRIPPER), 3):
+        with pytest.raises(bristle.ParameterError, match="scenario"):
+            PatchFriction(model, scenario, object="box", pads=["left"])

@@ -128,9 +128,14 @@ def test_a_refused_first_call_has_started_nothing(call):
 
 
 def test_a_contact_that_is_named_twice_advances_once():
-    b = batch(n=2)
-    b.step({"normal_force": [3, 4]}, ids=[1, 1])
+    b = batch(n=2, frames=True)
+    b.step({"normal_force": 4}, ids=[1, 1])
     assert b.time.tolist() == [0, 1 / 64] and b.normal_force[1] == 4
+    # Each of them would have a value of its own.
+    for control in ({"normal_force": [3, 4]}, {"wrench": np.zeros((2, 3))}, {"pressure": MAPS[:2]}):
+        with pytest.raises(bristle.ParameterError, match="ids = 1 twice: expected each index once"):
+            b.step(control, ids=[1, 1])
+    assert b.time.tolist() == [0, 1 / 64]
     many = batch(n=300)
     many.step(ids=[7] * 300)
     assert np.count_nonzero(many.time) == 1 and many.time[7] == 1 / 64

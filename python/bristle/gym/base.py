@@ -13,8 +13,10 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .._arrays import Floats, refuse_masked
+from .._arguments import integer
+from .._arrays import Floats, as_array, doubles, known, shown
 from ..batch import _GROUPS, Batch
+from ..errors import ParameterError
 from ..scenario import Scenario
 from .draws import Draws
 from .picture import Picture
@@ -68,13 +70,14 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         device: str = "cpu",
     ) -> None:
-        self.num_envs = _count("num_envs", num_envs)
+        self.num_envs = integer("num_envs", num_envs, 1, 10_000_000)
         if horizon is not None:
-            self.horizon = _count("horizon", horizon)
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode = {render_mode!r}: expected one of {self.metadata['render_modes']}, or None")
+            self.horizon = integer("horizon", horizon, 1, 2**53)
+        modes = self.metadata["render_modes"]
+        if render_mode not in (None, *modes):
+            raise ParameterError("render_mode", shown(render_mode), f"one of {', '.join(modes)}, or None")
         self.render_mode = render_mode
-        self._mode = AutoresetMode(autoreset_mode)
+        self._mode = _autoreset(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._mode}
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -142,13 +145,18 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
         Returns:
             Observations, and infos with the ``parameters`` that were drawn, arrays by name.
+
+        Raises:
+            ParameterError, ScenarioError: a seed or a mask that is not accepted, or a drawn value out of range.
         """
         mask = np.ones(self.num_envs, np.bool_)
+        if options is not None and not isinstance(options, Mapping):
+            raise ParameterError("options", shown(options), "a dictionary, or None")
         if options is not None and "reset_mask" in options:
-            refuse_masked("reset_mask", options["reset_mask"])
-            mask = np.asarray(options["reset_mask"])
+            accepted = f"{self.num_envs} booleans, at least one of them true"
+            mask = as_array("reset_mask", options["reset_mask"], accepted)
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
-                raise ValueError(f"reset_mask = {mask!r}: expected {self.num_envs} booleans, at least one of them true")
+                raise ParameterError("reset_mask", shown(mask), accepted)
         given = self._given(seed)
         super().reset(seed=given if isinstance(given, int) else None)
         whole = given if isinstance(given, list) else [given] * self.num_envs
@@ -167,6 +175,12 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         """Advances all environments by one interval: observations, rewards, terminations, truncations, infos.
 
         ``infos["success"]`` is :meth:`success`; where an episode has begun, ``infos["parameters"]`` has what was drawn.
+
+        Args:
+            actions: (num_envs, ..), real numbers, which are clipped to the bounds of ``single_action_space``.
+
+        Raises:
+            ParameterError: actions of another shape or type, or that are not finite.
         """
         actions = self._accepted(actions)
         if (self._episodes < 0).any():
@@ -223,33 +237,32 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if seed is None:
             return None
         accepted = f"a number >= 0, or {self.num_envs} of them or None"
-        whole = list(seed) if isinstance(seed, list | tuple | np.ndarray) and np.ndim(seed) == 1 else [seed]
+        several = isinstance(seed, list | tuple) or (isinstance(seed, np.ndarray) and seed.ndim == 1)
+        whole = list(seed) if several else [seed]
         try:
-            if any(isinstance(s, bool) for s in whole):
+            if any(isinstance(s, bool | np.bool_) for s in whole):
                 raise TypeError
             seeds = [None if s is None else operator.index(s) for s in whole]
         except TypeError:
-            raise ValueError(f"seed = {seed!r}: expected {accepted}") from None
-        wrong = any(s is not None and not 0 <= s < 2**63 for s in seeds)
-        if wrong or (np.ndim(seed) == 1 and len(seeds) != self.num_envs):
-            raise ValueError(f"seed = {seed!r}: expected {accepted}")
-        return seeds if np.ndim(seed) == 1 else seeds[0]
+            raise ParameterError("seed", shown(seed), accepted) from None
+        if any(s is not None and not 0 <= s < 2**63 for s in seeds) or (several and len(seeds) != self.num_envs):
+            raise ParameterError("seed", shown(seed), accepted)
+        return seeds if several else seeds[0]
 
     def _accepted(self, actions: Any) -> Floats:
         """Actions as doubles within their bounds."""
-        refuse_masked("actions", actions)
         space = self.single_action_space
         assert isinstance(space, gymnasium.spaces.Box)
-        array, shape = np.asarray(actions, np.float64), (self.num_envs, *space.shape)
+        array, shape = doubles("actions", actions), (self.num_envs, *space.shape)
         if array.shape != shape:
-            raise ValueError(f"actions of shape {array.shape}: expected {shape}")
+            raise ParameterError("actions", shown(array), f"shape {shape}")
         if not np.isfinite(array).all():
-            raise ValueError("actions: expected finite numbers")
+            raise ParameterError("actions", array[~np.isfinite(array)][0], "finite numbers")
         return np.asarray(np.clip(array, space.low, space.high), np.float64)
 
     def _rows(self, name: str, value: Any, ids: NDArray[np.intp]) -> Any:
         """A control of some environments; one value for all stays as it is."""
-        array, inner = np.asarray(value), {"pressure": 2, **dict.fromkeys(_GROUPS, 1)}.get(name, 0)
+        array, inner = doubles(f"control.{name}", value), {"pressure": 2, **dict.fromkeys(_GROUPS, 1)}.get(name, 0)
         return array[ids] if array.ndim > inner and len(array) == self.num_envs else array
 
     def _observed(self) -> NDArray[Any]:
@@ -310,7 +323,7 @@ class ContactEnv(gymnasium.Env[Any, Any]):
         """As :meth:`ContactVectorEnv.step`."""
         if self.vector._ended[0]:
             raise gymnasium.error.ResetNeeded("the episode has ended: expected `reset`")
-        observations, rewards, ended, cut, infos = self.vector.step(np.asarray(action)[None])
+        observations, rewards, ended, cut, infos = self.vector.step(doubles("action", action)[None])
         infos = self._infos(bool(infos["success"][0]))
         return observations[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), infos
 
@@ -323,20 +336,19 @@ class ContactEnv(gymnasium.Env[Any, Any]):
         return None if self.render_mode is None else self.vector.picture(0)
 
 
-def _count(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f"{name} = {value!r}: expected an integer >= 1")
-    return number
+def _autoreset(mode: object) -> AutoresetMode:
+    """A mode from itself or its name."""
+    if isinstance(mode, AutoresetMode):
+        return mode
+    return AutoresetMode(known("autoreset_mode", mode, [each.value for each in AutoresetMode]))
 
 
 def _scenario(given: Scenario | str | PathLike[str]) -> Scenario:
     """A scenario from itself, its text, or its path; a text has several lines."""
     if isinstance(given, Scenario):
         return given
+    if not isinstance(given, str | PathLike):
+        raise ParameterError("scenario", shown(given), "a bristle.Scenario, the text of one, or its path")
     return Scenario.from_toml(given) if isinstance(given, str) and "\n" in given else Scenario.load(given)
 
 
