@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ._arguments import flag, names
 from ._arrays import Floats, doubles, known, shown
 from ._parameters import DIFFERENTIABLE, parameters_of
-from .batch import Batch, Control
+from .batch import Batch, Control, intervals
 from .errors import ParameterError
 
 
@@ -20,8 +21,9 @@ class RolloutFunction:
     """The poses, twists and wrenches of a rollout as a function of named parameters.
 
     Every call puts all contacts of the batch to their start, changes the parameters and lets the same intervals pass.
-    Calls of several threads wait for each other. The function is that of stages solved to rounding, so that values
-    and derivatives agree (docs/gradients.md); what stands in :meth:`Batch.rollout` on ``sensitivities`` holds here.
+    A call that is refused or interrupted changes nothing. Calls of several threads wait for each other. The function is
+    that of stages solved to rounding, so that values and derivatives agree (docs/gradients.md); what stands in
+    :meth:`Batch.rollout` on ``sensitivities`` holds here.
 
     >>> import bristle, bristle.gradients
     >>> scenario = bristle.Scenario.load("examples/push.toml", changes=["precision='f64'"])
@@ -36,14 +38,14 @@ class RolloutFunction:
         parameters: names: of numbers that contacts are drawn with, as for :meth:`Batch.expand`, or of inputs. The value
             of ``"inputs.wrench.fx[2:5]"`` is what the control has in these intervals, of ``"inputs.wrench.fx"`` what
             it has in all.
-        control: as of :meth:`Batch.rollout`. An input that is a parameter in some intervals has its values in the
-            others from here.
+        control: as of :meth:`Batch.rollout`; arrays are copied. An input that is a parameter in some intervals has its
+            values in the others from here.
         record: which of ``pose``, ``twist`` and ``wrench`` are returned.
         every: intervals between samples.
 
     Raises:
-        ParameterError: a name that is none, a number that follows from others, intervals that overlap, or an input
-            without values in some intervals.
+        ParameterError: a name that is none or that is given twice, a number that follows from others, intervals that
+            overlap, or an input without values in some intervals.
     """
 
     def __init__(
@@ -55,22 +57,25 @@ class RolloutFunction:
         record: Iterable[str] = ("pose",),
         every: int = 1,
     ) -> None:
-        names = [parameters] if isinstance(parameters, str) else list(parameters)
-        found = parameters_of(batch, names, nstep, "parameters")
-        quantities = [record] if isinstance(record, str) else list(record)
-        self._record = [known("record", name, DIFFERENTIABLE) for name in quantities]
-        self._batch, self._nstep, self._names, self._every = batch, nstep, names, every
-        given, maps = batch._controls(control, batch.nsim, nstep)
+        if not isinstance(batch, Batch):
+            raise ParameterError("batch", shown(batch), "a bristle.Batch")
+        self._nstep, self._every = intervals(nstep, every)
+        self._batch, self._names = batch, names("parameters", parameters)
+        found = parameters_of(batch, self._names, self._nstep, "parameters")
+        self._record = [known("record", name, DIFFERENTIABLE) for name in names("record", record)]
+        given, maps = batch._controls(control, batch.nsim, self._nstep)
         if maps is not None:
             raise ParameterError("control", "'pressure'", "inputs alone: pressures have no derivatives here")
-        self._control = dict(given)
+        self._control = {name: array.copy() for name, array in given}
         #: Columns of the parameters: expanded arrays, and inputs with their intervals.
         self._numbers: list[tuple[int, Floats]] = []
         self._inputs: list[tuple[int, str, slice]] = []
-        for column, (name, intervals) in enumerate(found):
+        for column, (name, held) in enumerate(found):
             entry = name.removeprefix("inputs.")
             if name.startswith("inputs.") and entry in batch.scenario.inputs:
-                self._inputs.append((column, entry, slice(*(intervals or (0, nstep)))))
+                self._inputs.append((column, entry, slice(*(held or (0, self._nstep)))))
+            elif name in self._names[:column]:
+                raise ParameterError("parameters", f"{name} twice", "each number once")
             else:
                 self._numbers.append((column, batch.expand(name)))
         self._check_intervals()
@@ -81,8 +86,8 @@ class RolloutFunction:
         shape = (self._batch.nsim, self._nstep)
         for entry in dict.fromkeys(entry for _, entry, _ in self._inputs):
             named = np.zeros(self._nstep, dtype=int)
-            for _, other, intervals in self._inputs:
-                named[intervals] += other == entry
+            for _, other, held in self._inputs:
+                named[held] += other == entry
             if named.max() > 1:
                 raise ParameterError("parameters", f"inputs.{entry}", "intervals that do not overlap")
             if entry not in self._control and named.min() == 0:
@@ -110,8 +115,8 @@ class RolloutFunction:
         out = np.empty((self._batch.nsim, len(self._names)))
         for column, values in self._numbers:
             out[:, column] = values
-        for column, entry, intervals in self._inputs:
-            out[:, column] = self._control[entry][:, intervals].mean(axis=1)
+        for column, entry, held in self._inputs:
+            out[:, column] = self._control[entry][:, held].mean(axis=1)
         return out
 
     def __call__(self, values: Any, solved: bool = True) -> dict[str, Floats]:
@@ -129,7 +134,7 @@ class RolloutFunction:
         Raises:
             ParameterError, ScenarioError: a value out of range.
         """
-        out = self._run(values, [] if solved else None)
+        out = self._run(values, [] if flag("solved", solved) else None)
         return {name: out[name] for name in self._record}
 
     def linearize(self, values: Any) -> tuple[dict[str, Floats], dict[str, Floats]]:
@@ -154,11 +159,25 @@ class RolloutFunction:
             raise ParameterError("values", shown(array), f"an array of shape {shape} or {shape[1:]}")
         array = np.broadcast_to(array, shape)
         with self._lock:
-            for column, numbers in self._numbers:
-                numbers[:] = array[:, column]
-            for column, entry, intervals in self._inputs:
-                self._control[entry][:, intervals] = array[:, column, None]
-            self._batch.reset()
-            return self._batch.rollout(
-                self._nstep, self._control, self._record, self._every, sensitivities=sensitivities
-            )
+            control = self._control | {entry: self._control[entry].copy() for _, entry, _ in self._inputs}
+            for column, entry, held in self._inputs:
+                control[entry][:, held] = array[:, column, None]
+            before = [(numbers, numbers.copy()) for _, numbers in self._numbers]
+            state = self._batch.save() if self._batch._core.started() else None
+            is_reset = False
+            try:
+                for column, numbers in self._numbers:
+                    numbers[:] = array[:, column]
+                self._batch.reset()
+                is_reset = True
+                out = self._batch.rollout(self._nstep, control, self._record, self._every, sensitivities=sensitivities)
+            except BaseException:
+                for numbers, old in before:
+                    numbers[:] = old
+                if is_reset:
+                    self._batch.reset()
+                    if state is not None:
+                        self._batch.restore(state)
+                raise
+            self._control = control
+            return out

@@ -70,6 +70,7 @@ def test_threads_wait_for_each_other():
     [
         (["inputs.wrench.fx[1]"], None, "values of wrench.fx in the intervals that are no parameters"),
         (["inputs.wrench.fx[:5]", "inputs.wrench.fx[4:]"], None, "do not overlap"),
+        (["friction.mu_c", "body.mass", "friction.mu_c"], None, "friction.mu_c twice: expected each number once"),
         (["friction.mu_s"], None, "not one that follows from others"),
         (["patch.scale"], None, "a number that the contacts are drawn with|one of"),
         (["friction.mu"], None, "parameters = 'friction.mu': expected one of .*; did you mean 'friction.mu_s'"),
@@ -88,9 +89,48 @@ def test_values_out_of_range_are_refused():
         function([-1, 0.5, 0, 0])
     with pytest.raises(bristle.ParameterError, match="record"):
         rolled(record=["slip"])
+    with pytest.raises(bristle.ParameterError, match="every = 3: expected a divisor of nstep = 8"):
+        rolled(every=3)
+    with pytest.raises(bristle.ParameterError, match="solved = 'no': expected True or False"):
+        function(function.start(), solved="no")
+    for arguments, field in [((3, 8), "batch"), ((function.batch, 2.0), "nstep")]:
+        with pytest.raises(bristle.ParameterError) as raised:
+            RolloutFunction(*arguments, ["friction.mu_c"])
+        assert raised.value.field == field
     frames = batch(TABLE, 2, frames=True)
     with pytest.raises(bristle.ParameterError, match="control = 'pressure'"):
         RolloutFunction(frames, 8, ["friction.mu_c"], {"pressure": np.ones((6, 6))})
+
+
+@pytest.mark.parametrize("is_started", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [([-1, 0.5, 0, 0], "friction.mu_c"), ([0.3, 0.6, 1e300, 0], "inputs.wrench.fy"), ([0.3, 0.6, 0, np.nan], "fy")],
+)
+def test_a_refused_call_changes_nothing(is_started, wrong, match):
+    function, other = rolled(), rolled()
+    x = function.start()
+    if is_started:
+        for one in (function, other):
+            one(x + 0.01)
+    for call in (function, function.linearize):
+        with pytest.raises(bristle.BristleError, match=match):
+            call(wrong)
+    assert np.array_equal(function.start(), other.start())
+    assert np.array_equal(function.batch.parameter("friction.mu_c"), other.batch.parameter("friction.mu_c"))
+    assert function.batch._core.started() == other.batch._core.started() == is_started
+    assert function.batch.save().to_bytes() == other.batch.save().to_bytes()
+    function.batch.reset()
+    assert np.array_equal(function(x)["pose"], other(x)["pose"])
+
+
+def test_a_control_is_that_at_the_start():
+    """Whoever gave it may write to it."""
+    given = np.full((2, 8), 0.5)
+    function = RolloutFunction(batch(TABLE, 2), 8, NAMES[:2], {"wrench.fy": given})
+    wanted = function(function.start())["pose"]
+    given[:] = 3.0
+    assert np.array_equal(function(function.start())["pose"], wanted)
 
 
 @pytest.fixture
