@@ -276,6 +276,36 @@ def test_an_environment_needs_three_methods():
     assert cut.all() and np.array_equal(seen, envs.batch.pose.astype(np.float32))
 
 
+class Seeing(Still):
+    """What is seen is given."""
+
+    def observe(self):
+        return np.tile(self.seen, (self.num_envs, 1))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "seen", "wanted"),
+    [
+        (-5, 5, np.float32, [np.nan, np.inf, -np.inf], [0, 5, -5]),
+        (-np.inf, np.inf, np.float32, [np.nan, np.inf, -np.inf], [0, 0, 0]),
+        (-np.inf, np.inf, np.float32, [1e39, -1e39, 1e38], [0, 0, 1e38]),
+        (1, np.inf, np.float32, [np.nan, np.inf, -np.inf], [1, 1, 1]),
+        (-np.inf, np.inf, np.float64, [1e39, np.inf, -2], [1e39, 0, -2]),
+        (0, 255, np.uint8, [np.nan, np.inf, -np.inf], [0, 255, 0]),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_observations_are_finite(low, high, kind, seen, wanted):
+    class Own(Seeing):
+        single_observation_space = gymnasium.spaces.Box(low, high, (3,), kind)
+
+    envs = Own(2)
+    envs.seen = np.array(seen, float)
+    found, _ = envs.reset(seed=0)
+    assert found.dtype == kind and np.array_equal(found, np.tile(np.array(wanted, kind), (2, 1)))
+    assert found in envs.observation_space
+
+
 @pytest.mark.parametrize(
     "wrong", [[["0.5"], ["1"]], np.zeros((2, 1), complex), np.zeros((2, 1), object), [[0.5], [1, 2]], "left", None]
 )

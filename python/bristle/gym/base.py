@@ -102,8 +102,9 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise NotImplementedError
 
     def observe(self) -> NDArray[Any]:
-        """(num_envs, ..): what is seen now. Numbers that are not finite become 0, and all are clipped to the bounds of
-        ``single_observation_space``.
+        """(num_envs, ..): what is seen now, of which the environment makes observations that are finite. Numbers are
+        clipped to the bounds of ``single_observation_space``, infinite ones as well. NaN becomes 0, and so does what is
+        infinite in the type of the space and has no bound; 0 is clipped, too.
         """
         raise NotImplementedError
 
@@ -268,7 +269,11 @@ class ContactVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _observed(self) -> NDArray[Any]:
         space = self.single_observation_space
         assert isinstance(space, gymnasium.spaces.Box)
-        return np.asarray(np.clip(np.nan_to_num(self.observe()), space.low, space.high), space.dtype)
+        seen, zero = self.observe(), np.clip(0, space.low, space.high)
+        seen = np.where(np.isnan(seen), zero, np.clip(seen, space.low, space.high))
+        with np.errstate(over="ignore"):
+            seen = np.asarray(seen, space.dtype)
+        return np.where(np.isfinite(seen), seen, zero).astype(seen.dtype, copy=False)
 
     def _start(self, mask: Flags, seeds: NDArray[Any] | None = None, episodes: NDArray[Any] | None = None) -> None:
         """New episodes of some environments, of the present seeds or others. Nothing changes if one is refused."""
