@@ -68,8 +68,10 @@ class Batch:
     """Contacts of a scenario on an engine, each at a time of its own.
 
     Contact k is contact k of the scenario in every batch. Its result depends on its own inputs, calls and
-    reads, not on ``nsim`` or its neighbours, and has the same bits as in Rust and from the command line on
-    that engine.
+    reads, not on ``nsim`` or its neighbours, and has the same bits as in Rust on that engine, and as from the
+    command line with samples at the same times. A batch adds up ``dt``, while the command line has multiples of
+    ``record_every``. Both are the same times for a binary fraction, such as 1/128. With 0.01 they differ by up to
+    some 1e-16 s, and results by rounding: of the bristles in single precision, if they have that.
 
     A batch returns new float64 arrays of shape (nsim, ..), which keep their numbers when the batch goes on;
     the state itself stays on the device. Reading a sample ends an integration step, so that the last bits
@@ -529,8 +531,10 @@ class Batch:
 
     def restore(self, snapshot: Snapshot) -> None:
         """Restores a state of all contacts that this batch, or one of the same contacts, has saved. On the
-        engine that saved it they go on with the same bits, on another engine within rounding. :attr:`left` is
-        judged anew from where they are, and ``since_slip`` begins anew.
+        engine that saved it they go on with the same bits, on another engine within rounding. What the batch has
+        noted of their past is no part of a state: ``since_slip`` begins anew, at -1 for contacts that do not slip,
+        and :attr:`left` is judged anew from where they are, so that one that has left by ``stop_when.slip_for``
+        goes on.
 
         Raises:
             ParameterError: another number of contacts, another model, or another number of cells.
@@ -564,7 +568,7 @@ class Batch:
         return _revived, (made, self._core.origins(), expanded, self._core.save() if self._core.started() else None)
 
     def __copy__(self) -> Batch:
-        """Another batch with the same contacts in the same state."""
+        """Another batch with the same contacts in the same state, as after :meth:`restore`."""
         revive, arguments = self.__reduce__()
         copied: Batch = revive(*arguments)
         return copied

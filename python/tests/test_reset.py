@@ -181,6 +181,17 @@ def test_a_restored_contact_is_judged_by_where_it_is():
     assert (batch.time == batch.dt).all()
 
 
+def test_a_copy_does_not_know_how_long_a_contact_has_slipped():
+    batch = bristle.Batch(scenario("reduced", "[stop_when]\nslip_for = 0.03"), 1, device="cpu")
+    for _ in range(10):
+        batch.step({"normal_force": 0.01})
+    assert batch.left.all() and batch.read("since_slip") == 0
+    for other in (copy.copy(batch), copy.deepcopy(batch), pickle.loads(pickle.dumps(batch))):
+        assert np.array_equal(other.pose, batch.pose) and not other.left.any()
+        other.step()
+        assert (other.time > batch.time).all()
+
+
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_other_cells_take_a_place_and_the_others_go_on(device):
     drawn = bristle.Scenario.from_toml(

@@ -37,9 +37,12 @@ arrays of any library that NumPy can read: contiguous float64 is read where it i
 `out` of `Batch.read` (float32 or float64) and of `Batch.rollout` (float64) is written in place, so that
 `batch.read("pose", out={"pose": tensor.numpy()})` fills a tensor of torch on the CPU. Masked
 arrays (`numpy.ma`) are accepted if none of their numbers is masked. A call releases the GIL; two batches in two
-threads do not wait for each other. Batches, snapshots, scenarios and errors can be pickled, and
-`copy.copy(batch)` is a second batch in the same state. [gradients.md](gradients.md) is about derivatives of
-rollouts.
+threads do not wait for each other. [gradients.md](gradients.md) is about derivatives of rollouts.
+
+Batches, snapshots, scenarios and errors can be pickled. What `copy.copy`, `copy.deepcopy` and `pickle` make of
+a batch is a second one with the same contacts, parameters and state, which goes on with the same bits. As after
+`Batch.restore`, `since_slip` begins anew, and `left` is judged anew: a contact that has left by
+`stop_when.slip_for` goes on in the copy.
 
 Workers of `multiprocessing` and of PyTorch's `DataLoader` are forked children on Linux by default until
 Python 3.13. A forked child may use everything that runs on the CPU, and computes on its own threads. It has the
