@@ -10,6 +10,7 @@ It needs the package ``mujoco`` (``pip install 'bristle[mujoco]'``).
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -28,6 +29,8 @@ from .scenario import Scenario, checked
 _INTEGRATORS = (int(_mujoco.mjtIntegrator.mjINT_EULER), int(_mujoco.mjtIntegrator.mjINT_IMPLICITFAST))
 _SLEEP = int(_mujoco.mjtEnableBit.mjENBL_SLEEP)
 _MOST_STEPS = 2**31
+#: Largest error of the friction of a patch after a step that it takes by itself, as a share of the Coulomb friction.
+_TOLERANCE = 1e-3
 #: Who steps data, by their addresses. Each keeps its data, so that an address is not used anew meanwhile.
 _STEPPED: WeakValueDictionary[int, PatchFriction] = WeakValueDictionary()
 
@@ -64,8 +67,8 @@ class PatchFriction:
     Args:
         model: ``mujoco.MjModel`` with ``integrator`` Euler or implicitfast, without sleep; its timestep is read once.
         scenario: of kind ``prescribed``: patches and friction of the pads; contact k of it is pad k. Its ``step`` has
-            no effect, as a patch takes one step in each step of the model, nor has ``inputs.twist.at``: the twist is
-            that at the site.
+            no effect, as a patch chooses its own steps within each step of the model, nor has ``inputs.twist.at``: the
+            twist is that at the site.
         object: name of the body that all pads touch, or a name for each pad.
         pads: names of sites.
         geoms: names of geoms, one a pad, whose contacts alone press it. By default the geom of the body that is
@@ -99,7 +102,7 @@ class PatchFriction:
         self._pads = _pads(model, object, pads, geoms)
         for k, pad in enumerate(self._pads):
             _check_geoms(model, k, pad)
-        changes = [f"step={self._dt!r}", 'inputs.twist.at="origin"']
+        changes = [f"step={_step(scenario, self._dt)}", 'inputs.twist.at="origin"']
         once = Scenario.from_toml(scenario.text, scenario._base, changes, scenario.name)
         self.batch = Batch(once, len(self._pads), self._dt, device="cpu")
         # A call that is refused must not take the batch back to before its start.
@@ -194,6 +197,19 @@ class PatchFriction:
             raise ParameterError("timestep", option.timestep, f"{self._dt}, as at first")
         if option.enableflags & _SLEEP:
             raise ParameterError("sleep", "enabled", "a model whose bodies do not sleep")
+
+
+def _step(scenario: Scenario, dt: float) -> str:
+    """How the patches step through ``dt`` after their twists are known.
+
+    A step of second order extrapolates from within it. If it is as long as ``dt``, a bristle that breaks loose comes
+    to up to twice its limit. At rest it stays there, its friction falls steeply along the load, and long steps of the
+    body rest at the top. A tolerance leaves no bristle beyond its limit. A point contact has none; its steps are of
+    first order and do not extrapolate.
+    """
+    if tomllib.loads(scenario.text).get("contact", {}).get("model") == "point":
+        return repr(dt)
+    return f"{{ tolerance = {_TOLERANCE}, longest = {dt!r} }}"
 
 
 def _pads(model: Any, object: str | Sequence[str], pads: Sequence[str], geoms: Sequence[str] | None) -> list[_Pad]:

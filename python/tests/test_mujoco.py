@@ -296,6 +296,54 @@ def test_objects_and_pads_each_have_their_own_force():
     assert friction.batch.slip[2] == 0 and friction.wrench[2, 0] == pytest.approx(-3.1, rel=5e-2)
 
 
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+@pytest.mark.parametrize("dt", [0.0005, 0.001, 0.002, 0.005])
+def test_a_load_beyond_friction_is_not_held(dt, integrator):
+    """Put on at once, in any law and model. Bristles that break loose must not come to lie beyond their limit."""
+    for law, contact, ratio in [
+        ("elasto-plastic", "", 1.0),
+        ("elasto-plastic", "", 1.2),
+        ("elasto-plastic", 'contact = { model = "reduced" }', 1.0),
+        ("elasto-plastic", 'contact = { model = "reduced", surface = "ellipsoid" }', 1.0),
+        ("lugre", "", 1.0),
+        ("dahl", "", 1.0),
+        ("viscoelasto-plastic", 'contact = { model = "reduced" }', 1.0),
+    ]:
+        changes = [f"friction.mu_s={0.5 * ratio}", f"friction.law='{law}'"]
+        scenario = bristle.Scenario.from_toml(contact + patch(0.1, 0.5).text, changes=changes)
+        for push in 0.5 * ratio * 9.81 * np.linspace(1.02, 1.5, 13):
+            model, data = world(FLOOR + block(0.01) + "</worldbody>", dt, integrator)
+            with PatchFriction(model, scenario, object="world", pads=["block_foot"]) as friction:
+                friction.step(data, round(0.1 / dt))
+                data.xfrc_applied[1, 0] = push
+                friction.step(data, round(0.1 / dt))
+                # Less what breaking loose takes: at most a few steps, and a millimetre a second.
+                slid = (push - 0.5 * 9.81) * (0.1 - 5 * dt) - 1e-3
+                case = f"{law} {contact} {ratio}: {push:.3f} N"
+                assert data.qvel[0] > 0.5 * slid, case
+                zeta = np.hypot(*np.moveaxis(friction.batch.bristles(0)[..., :2], -1, 0))
+                assert zeta.max() < 0.5 * ratio * 1.002, case
+                assert friction.unconverged <= 3, case
+
+
+@pytest.mark.parametrize("dt", [0.0005, 0.001, 0.002, 0.005])
+def test_a_load_beyond_friction_is_not_held_in_a_hard_grip(dt):
+    """A light object, of which long steps of the body rest more easily on bristles beyond their limit."""
+    box = '<body name="box"><freejoint/><geom type="box" size="0.02 0.3 0.02" mass="0.2"/></body>'
+    text = f"{HAND.format(at=0)}{box}</worldbody><actuator>{MOTORS}</actuator>"
+    for law, ratio in [("elasto-plastic", 1.0), ("elasto-plastic", 1.2), ("lugre", 1.0), ("dahl", 1.0)]:
+        changes = [f"friction.mu_s={0.7 * ratio}", f"friction.law='{law}'"]
+        scenario = bristle.Scenario.from_toml(patch(0.02, 0.7).text, changes=changes)
+        for factor in np.linspace(1.02, 1.2, 13):
+            model, data = world(text, dt, "Euler", 'gravity="0 0 0"')
+            data.ctrl[:] = 13
+            with PatchFriction(model, scenario, object="box", pads=["left", "right"]) as friction:
+                friction.step(data, round(0.1 / dt))
+                data.xfrc_applied[3, 1] = factor * ratio * 0.7 * 2 * 13
+                friction.step(data, round(0.1 / dt))
+                assert data.qvel[3] > 0.5 * (factor * ratio - 1) * 0.7 * 2 * 13 / 0.2 * 0.1, (law, ratio, factor)
+
+
 def test_many_steps_in_a_call_are_those_of_many_calls():
     def simulate(steps):
         model, data = world(FLOOR + block(0.05) + "</worldbody>")
