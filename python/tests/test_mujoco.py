@@ -344,6 +344,24 @@ def test_a_load_beyond_friction_is_not_held_in_a_hard_grip(dt):
                 assert data.qvel[3] > 0.5 * (factor * ratio - 1) * 0.7 * 2 * 13 / 0.2 * 0.1, (law, ratio, factor)
 
 
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+def test_a_load_is_not_held_at_the_top_of_the_fall_of_friction(integrator):
+    """A light object in a hard grip: in a step of 2 ms it falls from the static friction to that of sliding."""
+    box = '<body name="box"><freejoint/><geom type="box" size="0.02 0.3 0.02" mass="0.2"/></body>'
+    text = f"{HAND.format(at=0)}{box}</worldbody><actuator>{MOTORS}</actuator>"
+    changes = ["friction.mu_s=0.91", "friction.law='viscoelasto-plastic'"]
+    scenario = bristle.Scenario.from_toml(patch(0.02, 0.7).text, changes=changes)
+    for factor in np.linspace(1.02, 1.1, 9):
+        model, data = world(text, 0.002, integrator, 'gravity="0 0 0"')
+        data.ctrl[:] = 13
+        with PatchFriction(model, scenario, object="box", pads=["left", "right"]) as friction:
+            friction.step(data, 100)
+            data.xfrc_applied[3, 1] = factor * 0.91 * 2 * 13
+            friction.step(data, 25)
+            assert data.qvel[3] > 0.5 * (factor * 0.91 - 0.7) * 2 * 13 / 0.2 * 0.05, factor
+            assert friction.unconverged <= 2, factor
+
+
 def test_many_steps_in_a_call_are_those_of_many_calls():
     def simulate(steps):
         model, data = world(FLOOR + block(0.05) + "</worldbody>")

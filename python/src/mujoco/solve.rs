@@ -33,6 +33,17 @@ struct Friction {
     slope: Vec<[f64; 3]>,
 }
 
+/// How a search for the wrenches ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// At a solution.
+    Solution,
+    /// At a solution of the linear model, and as near to one as MuJoCo's solver lets it come.
+    Nearly,
+    /// At no solution of the linear model either.
+    Nothing,
+}
+
 /// A guess of the wrenches and how wrong it is.
 struct Trial {
     wrench: Vec<f64>,
@@ -116,24 +127,57 @@ impl Step {
     ) -> Result<(), EngineError> {
         let dt = self.dt();
         self.evaluate(mujoco, wrench, None);
+        let mut found = self.search(mujoco, batch, told, wrench, Some(twist))?;
+        if found == Found::Nothing {
+            // A load that exceeds friction which falls with speed: the error is least where friction is
+            // largest, at rest nearly. The solution is beyond the fall, where friction is that of sliding, so
+            // that the search begins there.
+            let nearest = wrench.clone();
+            wrench.fill(0.0);
+            self.evaluate(mujoco, wrench, None);
+            *wrench = self.friction(batch, told, dt)?.force;
+            self.evaluate(mujoco, wrench, None);
+            found = self.search(mujoco, batch, told, wrench, None)?;
+            if found != Found::Solution {
+                *wrench = nearest;
+                self.evaluate(mujoco, wrench, None);
+            }
+        }
+        if found != Found::Solution {
+            self.counts.unconverged += 1;
+        }
+        Ok(())
+    }
+
+    /// Searches for the wrenches from a guess under which MuJoCo's step has been evaluated, and leaves the
+    /// last ones, evaluated. `twist` is another guess for the first linear models, if there is one.
+    fn search(
+        &mut self,
+        mujoco: &mut Handle<'_>,
+        batch: &mut Batch,
+        told: &[f64],
+        wrench: &mut Vec<f64>,
+        twist: Option<&[f64]>,
+    ) -> Result<Found, EngineError> {
+        let dt = self.dt();
         let mut friction = self.friction(batch, told, dt)?;
-        let (mut trials, mut stale, mut best) = (0, 0, f64::INFINITY);
+        let (mut trials, mut stale, mut best, mut is_solved) = (0, 0, f64::INFINITY, true);
         loop {
             let size = friction.size(&friction.error(wrench), &self.normal);
             if size < TOLERANCE {
-                break;
+                return Ok(Found::Solution);
             }
             stale = if size < 0.5 * best { 0 } else { stale + 1 };
             best = best.min(size);
             if trials == MOST_TRIALS || stale == MOST_STALE {
-                self.counts.unconverged += 1;
-                break;
+                return Ok(if is_solved { Found::Nearly } else { Found::Nothing });
             }
             trials += 1;
             self.linearise(mujoco);
             let start = Trial::new(wrench.clone(), friction, &self.compliance);
             let energy = start.energy;
-            let (target, responses) = self.on_linear_model(batch, told, dt, twist, start)?;
+            let (target, responses, solved) = self.on_linear_model(batch, told, dt, twist, start)?;
+            is_solved = solved;
             self.counts.responses += responses;
             let acceleration = mujoco.acceleration().to_vec();
             let (before, mut share, mut halvings) = (wrench.clone(), 1.0, 0);
@@ -149,7 +193,6 @@ impl Step {
                 (share, halvings) = (0.5 * share, halvings + 1);
             };
         }
-        Ok(())
     }
 
     /// Friction under the twists and normal forces that were evaluated last.
@@ -158,16 +201,16 @@ impl Step {
         Friction::new(batch, told, dt, &self.twist, &self.normal)
     }
 
-    /// The wrenches that solve the problem on the linear model about the evaluation, which is `start`, and
-    /// how often friction was evaluated.
+    /// The wrenches that solve the problem on the linear model about the evaluation, which is `start`, how
+    /// often friction was evaluated, and whether they do solve it.
     fn on_linear_model(
         &self,
         batch: &mut Batch,
         told: &[f64],
         dt: f64,
-        twist: &[f64],
+        twist: Option<&[f64]>,
         start: Trial,
-    ) -> Result<(Vec<f64>, u64), EngineError> {
+    ) -> Result<(Vec<f64>, u64, bool), EngineError> {
         let mut responses = 0;
         let origin = start.wrench.clone();
         let mut at = |wrench: Vec<f64>| {
@@ -184,8 +227,13 @@ impl Step {
             ))
         };
         // What sticks goes on as in the step before: there friction is linear, and one Newton step is enough.
-        let first = at(self.wrench_for(&origin, twist))?;
-        let mut now = if first.energy < start.energy { first } else { start };
+        let mut now = start;
+        if let Some(twist) = twist {
+            let first = at(self.wrench_for(&origin, twist))?;
+            if first.energy < now.energy {
+                now = first;
+            }
+        }
         for _ in 0..MOST_NEWTON {
             if now.size(&self.normal) < 0.1 * TOLERANCE {
                 break;
@@ -204,7 +252,8 @@ impl Step {
                 share *= 0.5;
             }
         }
-        Ok((now.wrench, responses))
+        let is_solved = now.size(&self.normal) < TOLERANCE;
+        Ok((now.wrench, responses, is_solved))
     }
 
     /// The wrenches under which the linear model has some twists, as nearly as it can.
