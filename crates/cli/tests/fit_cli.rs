@@ -54,6 +54,10 @@ fn the_answer_is_printed_and_written() {
         let run = ["rollout", &scenario, "--engine", "cpu", "--out", &format!("run{contacts}"), "-q"];
         assert_eq!(json(dir.path(), &run)["contacts"], contacts, "{scenario}");
     }
+    // What cannot be written is refused before the fit.
+    let beside = format!("{file}/fitted");
+    let (code, out, told) = bristle(dir.path(), &["fit", &recording, "--scenario", &file, "--out", &beside]);
+    assert!(code == 2 && out.is_empty() && told.contains("a directory that can be written"), "{told}");
     // What is there is not replaced unless that is asked for, and samples of before do not stay.
     let (code, _, told) = bristle(dir.path(), &arguments);
     assert!(code == 2 && told.contains("--force"), "{told}");

@@ -126,7 +126,7 @@ const OTHERS: [&str; 5] = ["fit.html", "residuals.csv", "scenario.toml", Posteri
 /// replaced but results, those only with `force`, and none of the files that are read, `inputs`.
 ///
 /// # Errors
-/// A place where something else is.
+/// A place where something else is, or where nothing can be written.
 pub fn check_place(dir: &Path, force: bool, inputs: &[&Path]) -> Result<(), ParameterError> {
     let wrong = |at: &Path, accepted: &str| Err(ParameterError::new("out", at.display(), accepted));
     if dir.exists() && !dir.is_dir() {
@@ -144,8 +144,18 @@ pub fn check_place(dir: &Path, force: bool, inputs: &[&Path]) -> Result<(), Para
     match OTHERS.iter().find(|name| there(name)) {
         Some(name) if !has_results => wrong(&dir.join(name), "a directory without files that are not of a fit"),
         _ if has_results && !force => wrong(dir, "a directory without results, or `force` to replace them"),
-        _ => Ok(()),
+        _ => writable(dir).or_else(|e| wrong(dir, &format!("a directory that can be written ({e})"))),
     }
+}
+
+/// Whether files can be made in a directory, or where it would be made: by one that is removed again. A fit
+/// takes long, and what it found would be lost.
+fn writable(dir: &Path) -> io::Result<()> {
+    let at = dir.ancestors().map(|at| if at.as_os_str().is_empty() { Path::new(".") } else { at });
+    let there = at.into_iter().find(|at| at.exists()).unwrap_or(dir);
+    let file = there.join(format!(".bristle-fit-{}", std::process::id()));
+    std::fs::OpenOptions::new().write(true).create_new(true).open(&file)?;
+    std::fs::remove_file(file)
 }
 
 /// What some experiments would tell, for people.

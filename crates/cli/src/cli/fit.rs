@@ -103,14 +103,15 @@ impl FitArguments {
             }
             done => done.map_err(failure)?,
         };
-        if let Some(out) = &self.out {
-            let failed = |e: std::io::Error| Failure::of_machine(format!("{}: {e}", out.display()));
-            report::write(out, &outcome).map_err(failed)?;
-        }
+        // Before files, which may fail: a fit takes long.
         if self.json {
             print(&outcome.json().to_string())?;
         } else {
             print_text(&outcome.text())?;
+        }
+        if let Some(out) = &self.out {
+            let failed = |e: std::io::Error| Failure::of_machine(format!("{}: {e}", out.display()));
+            report::write(out, &outcome).map_err(failed)?;
         }
         if stop.load(Ordering::Relaxed) {
             std::process::exit(INTERRUPTED);

@@ -8,7 +8,7 @@ use super::error::RecordingError;
 use super::plausible::median;
 use super::source::{Column, Source};
 use super::spec::{ColumnName, Quantity, RecordingSpec, Sign};
-use super::units::{Kind, in_name, known};
+use super::units::{Kind, in_name, known, unknown_in_name};
 
 /// A gap is a time so many times as long as usual, if nothing else is said.
 pub(super) const GAP: f64 = 5.0;
@@ -136,6 +136,10 @@ fn size(
         },
         (None, Some(unit)) => Ok(of(unit).expect("checked above")),
         (None, None) => {
+            if let Some(found) = unknown_in_name(name).filter(|_| !source.is_si) {
+                let accepted = format!("{}; if `{found}` is no unit, a `unit` beside the column", kind.accepted());
+                return wrong(&format!("{found}, by the column `{name}`"), accepted);
+            }
             if !source.is_si {
                 notes.push(format!("`{field}` has no unit: {} is assumed.", kind.si()));
             }

@@ -104,14 +104,32 @@ pub(super) fn known(unit: &str) -> Option<(Kind, f64)> {
 /// The unit that the name of a column gives: in brackets at its end, or, of the right kind, behind its last
 /// `_`. A time `[s]`, a force `(uN)`, `position_mm`.
 pub(super) fn in_name(name: &str, kind: Kind) -> Option<&str> {
-    let name = name.trim_end();
-    for [open, close] in [['[', ']'], ['(', ')']] {
-        if let Some(inner) = name.strip_suffix(close).and_then(|start| Some(&start[start.rfind(open)? + 1..])) {
-            return known(inner).is_some().then_some(inner);
-        }
+    if let Some(inner) = in_brackets(name) {
+        return known(inner).is_some().then_some(inner);
     }
-    let (_, last) = name.rsplit_once('_')?;
+    let (_, last) = name.trim_end().rsplit_once('_')?;
     kind.size(last).is_some().then_some(last)
+}
+
+/// What stands in brackets at the end of the name of a column.
+fn in_brackets(name: &str) -> Option<&str> {
+    let inner = |[open, close]: [char; 2]| {
+        let start = name.trim_end().strip_suffix(close)?;
+        Some(&start[start.rfind(open)? + 1..])
+    };
+    inner(['[', ']']).or_else(|| inner(['(', ')']))
+}
+
+/// What the name of a column has in brackets, if it may be meant as a unit and is none that is known: a short
+/// word without digits.
+pub(super) fn unknown_in_name(name: &str) -> Option<&str> {
+    let may_be = |inner: &&str| {
+        let inner = inner.trim();
+        (1..=6).contains(&inner.chars().count())
+            && !inner.contains(|c: char| c.is_whitespace() || c.is_ascii_digit())
+            && known(inner).is_none()
+    };
+    in_brackets(name).filter(may_be)
 }
 
 /// A unit without what is written in several ways.
@@ -178,6 +196,20 @@ mod tests {
             ("a]", Kind::Force, None),
         ] {
             assert_eq!(in_name(name, kind), unit, "{name}");
+        }
+        for (name, unknown) in [
+            ("F (lb)", Some("lb")),
+            ("F [MN]", Some("MN")),
+            ("load (counts)", Some("counts")),
+            ("slip (%)", Some("%")),
+            ("F (lbf)", None),
+            ("F [mm]", None),
+            ("Force [sensor 2]", None),
+            ("Force (left hand)", None),
+            ("F ()", None),
+            ("F", None),
+        ] {
+            assert_eq!(unknown_in_name(name), unknown, "{name}");
         }
     }
 }

@@ -63,6 +63,11 @@ fn wrong_columns_and_units_are_named_with_their_field() {
         assert!(error.contains(&format!("a.csv: {message}")) || error.contains(message), "{to}: {error}");
         assert!(error.contains("a.csv: "), "{error}");
     }
+    // A word in brackets that is no unit we know may be one that others know.
+    let pounds = file("").replacen("force [N]", "force (lb)", 1);
+    let error = read_text("a.csv", &pounds, COLUMNS).unwrap_err().to_string();
+    assert!(error.contains("fx.unit = lb, by the column `force (lb)`: expected a force: N, mN"), "{error}");
+    assert!(read_text("a.csv", &pounds, &COLUMNS.replacen("\"force\"", "\"force\", unit = \"lbf\"", 1)).is_ok());
     let twice = "force,force\n".to_owned() + &"1,2\n".repeat(20);
     let error = read_text("a.csv", &twice, "rate = 1.0\ncompare.wrench.fx.column = \"force\"").unwrap_err().to_string();
     let accepted = "expected one column, not 0 `force`, 1 `force`: a longer name, or a number from 0";
