@@ -14,7 +14,7 @@ from ._arguments import integer, texts
 from ._arguments import path as _path
 from ._arguments import text as _text
 from ._arrays import shown
-from .errors import ParameterError
+from .errors import ParameterError, ScenarioError
 
 
 class Scenario:
@@ -22,14 +22,16 @@ class Scenario:
 
     It has the language of scenario files (docs/scenario.md): SI units, every number may be a distribution
     such as ``{uniform = [0.4, 0.8]}``, every input a signal over time. Make one by :meth:`from_toml`,
-    :meth:`from_dict` or :meth:`load`. A scenario does not change; it can be pickled and shared by threads.
+    :meth:`from_dict` or :meth:`load`. A scenario does not change; it can be pickled and shared by threads. A
+    pickle has the text, and where its maps and tables are: they are read anew, and have to be as they were.
     """
 
     __slots__ = ("_base", "_core", "_inputs")
 
     def __init__(self, core: _bristle.Scenario, base: str) -> None:
         self._core = core
-        self._base = base
+        # Where a pickle finds its files, wherever it is read.
+        self._base = os.path.abspath(base)
         # A policy asks for them at every step.
         self._inputs = tuple(core.inputs())
 
@@ -157,8 +159,26 @@ class Scenario:
     def __repr__(self) -> str:
         return f"<bristle.Scenario {self.name!r} of {self.contacts} contacts>"
 
+    def __copy__(self) -> Scenario:
+        """The same scenario, which does not change."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Scenario:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scenario.from_toml, (self.text, self._base, (), self.name)
+        return _revived, (self.text, self._base, self.name, self._core.maps)
+
+
+def _revived(text: str, base: str, name: str, maps: list[int]) -> Scenario:
+    """A scenario of a pickle, whose files have to be as they were."""
+    scenario = Scenario.from_toml(text, base, (), name)
+    if scenario._core.maps != maps:
+        raise ScenarioError(
+            f"{name}: a map or table in {base} has changed since the scenario was pickled: expected the files that "
+            "it has read"
+        )
+    return scenario
 
 
 def checked(scenario: object) -> Scenario:

@@ -58,6 +58,8 @@ pub fn write_run(
     options.shard = shard.map(|(index, of)| format!("{index}/{of}").parse::<Shard>()).transpose()?;
     let scenario = scenario.0.clone();
     py.detach(|| {
+        // The run keeps copies of them.
+        scenario.check_files()?;
         let contacts = options.shard.map_or(scenario.contacts(), |shard| {
             let range = shard.range(scenario.contacts());
             range.end - range.start

@@ -78,6 +78,17 @@ impl PyScenario {
         self.0.clipped().map(|clipped| (clipped.readings, clipped.of, clipped.lowest))
     }
 
+    /// Digests of the maps and of the table that it has read.
+    #[getter]
+    fn maps(&self) -> [u64; 2] {
+        self.0.maps()
+    }
+
+    /// Refuses files that have changed since they were read.
+    fn check_files(&self, py: Python<'_>) -> Result<(), Failure> {
+        Ok(py.detach(|| self.0.check_files())?)
+    }
+
     /// Names of the inputs that its contacts take.
     fn inputs(&self) -> Vec<&'static str> {
         let contact = &self.0.first().contact;
@@ -131,17 +142,26 @@ pub fn name_of(input: Input) -> &'static str {
 /// The text of a scenario that a dictionary says.
 #[pyfunction]
 pub fn to_toml(dictionary: &Bound<'_, PyDict>) -> Result<String, Failure> {
-    let value = value(dictionary.as_any(), "")?;
+    let value = value(dictionary.as_any(), "", MOST_NESTED)?;
     toml::to_string(&value).map_err(|e| ParameterError::new("scenario", e, "a dictionary like a scenario file").into())
 }
 
-fn value(from: &Bound<'_, PyAny>, path: &str) -> Result<toml::Value, Failure> {
+/// How deep a dictionary may be nested: several times as deep as any scenario, and less than the stack bears. One that
+/// contains itself has no end.
+const MOST_NESTED: usize = 64;
+
+/// What a part of a dictionary says, at most `left` parts deep.
+fn value(from: &Bound<'_, PyAny>, path: &str, left: usize) -> Result<toml::Value, Failure> {
+    let Some(left) = left.checked_sub(1) else {
+        let accepted = format!("a dictionary that is nested at most {MOST_NESTED} deep");
+        return Err(ParameterError::new("scenario", "nested deeper", accepted).into());
+    };
     let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     if let Ok(dictionary) = from.cast::<PyDict>() {
         let mut table = toml::Table::new();
         for (key, inner) in dictionary {
             let key: String = key.extract().map_err(|_| wrong(&key, path, "names as keys"))?;
-            let inner = value(&inner, &inside(&key))?;
+            let inner = value(&inner, &inside(&key), left)?;
             table.insert(key, inner);
         }
         return Ok(toml::Value::Table(table));
@@ -160,15 +180,15 @@ fn value(from: &Bound<'_, PyAny>, path: &str) -> Result<toml::Value, Failure> {
         return Ok(toml::Value::String(from.extract()?));
     }
     if from.is_instance_of::<PyList>() || from.is_instance_of::<PyTuple>() {
-        let all = from.try_iter()?.enumerate().map(|(i, inner)| value(&inner?, &inside(&i.to_string())));
+        let all = from.try_iter()?.enumerate().map(|(i, inner)| value(&inner?, &inside(&i.to_string()), left));
         return Ok(toml::Value::Array(all.collect::<Result<_, _>>()?));
     }
     // Arrays and numbers of NumPy become those of Python.
     if let Ok(list) = from.call_method0("tolist") {
-        return value(&list, path);
+        return value(&list, path, left);
     }
     if let Ok(text) = from.call_method0("__fspath__") {
-        return value(&text, path);
+        return value(&text, path, left);
     }
     Err(wrong(from, path, "a number, text, a list, or a dictionary"))
 }

@@ -1,5 +1,6 @@
 """Runs to files from Python: the bytes of the command line, shards, digests, errors."""
 
+import copy
 import hashlib
 import pickle
 
@@ -119,3 +120,28 @@ def test_an_exception_of_the_callback_stops_a_run_that_can_be_resumed(tmp_path):
     bristle.rollout(scenario, tmp_path / "run", device="cpu", mode="resume")
     bristle.rollout(scenario, tmp_path / "whole", device="cpu")
     assert content(tmp_path / "run") == content(tmp_path / "whole")
+
+
+def test_a_scenario_keeps_what_it_has_read(tmp_path):
+    """Copies are the scenario itself; a pickle and a run want the files as they were read."""
+    np.save(tmp_path / "map.npy", np.ones((4, 4)))
+    np.savez(tmp_path / "rows.npz", mass=np.array([0.6, 0.7]))
+    changes = ["~patch", 'patch={ file = "map.npy", size = 0.02 }', 'table={ file = "rows.npz" }', "contacts=2"]
+    changes.append("body.mass={ column = 'mass' }")
+    scenario = bristle.Scenario.from_toml(SCENARIO, base=tmp_path, changes=changes)
+    pickled = pickle.dumps(scenario)
+    assert copy.copy(scenario) is scenario and copy.deepcopy(scenario) is scenario
+    assert pickle.loads(pickled).text == scenario.text
+    for change, key in [
+        (lambda: np.save(tmp_path / "map.npy", np.eye(4)), "patch.file"),
+        (lambda: np.savez(tmp_path / "rows.npz", mass=np.array([0.6, 0.8])), "table.file"),
+    ]:
+        change()
+        with pytest.raises(bristle.ScenarioError, match="has changed since"):
+            pickle.loads(pickled)
+        with pytest.raises(bristle.ScenarioError, match=f"{key}.*has changed since"):
+            bristle.rollout(scenario, tmp_path / "run")
+        assert not (tmp_path / "run").exists() and not list(tmp_path.glob("run*"))
+        np.save(tmp_path / "map.npy", np.ones((4, 4)))
+    np.savez(tmp_path / "rows.npz", mass=np.array([0.6, 0.7]))
+    bristle.rollout(scenario, tmp_path / "run")

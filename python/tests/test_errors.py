@@ -62,6 +62,22 @@ def test_errors_are_copied_and_pickled_with_all_that_they_carry():
             assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
 
 
+def test_a_dictionary_without_end_is_refused():
+    itself: dict[str, object] = {}
+    itself["patch"] = itself
+    deep: object = 1.0
+    for _ in range(10_000):
+        deep = [deep]
+
+    class Endless:
+        def tolist(self):
+            return self
+
+    for table in [itself, {"duration": deep}, {"duration": Endless()}]:
+        with pytest.raises(bristle.ParameterError, match="nested at most 64 deep"):
+            bristle.Scenario.from_dict(table)
+
+
 def test_a_dictionary_is_a_scenario():
     table = {
         "duration": 1,

@@ -411,6 +411,23 @@ impl Scenario {
         [own.fold(self.patches.digest(), |sum, own| sum.rotate_left(1) ^ own), self.rows]
     }
 
+    /// Reads the files of the scenario anew and compares them with what it has read.
+    ///
+    /// # Errors
+    /// A file that has changed since, or cannot be read any more.
+    pub fn check_files(&self) -> Result<(), ScenarioError> {
+        if self.files().next().is_none() {
+            return Ok(());
+        }
+        let again = Self::parse(&self.text, &self.base, &self.name)?;
+        let changed = [again.maps()[0] != self.maps()[0], again.maps()[1] != self.maps()[1]];
+        let is_changed = |key: &str| changed[usize::from(key == "table.file")];
+        let Some((key, file)) = self.files().find(|(key, _)| is_changed(key)) else { return Ok(()) };
+        let accepted = "the file that the scenario has read, which has changed since; load the scenario anew";
+        let e = ParameterError::new(key, file.display(), accepted);
+        Err(ScenarioError::field(&self.name, &self.text, key, e.to_string()).about(&e))
+    }
+
     /// The files that the scenario reads, each with the key that names it.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let baseline = match &self.spec.patch.baseline {
