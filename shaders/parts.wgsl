@@ -7,7 +7,8 @@
 // as they are solved, under the motion of the surfaces in that stage.
 //
 // Only here: `first_of_parts`, `of_part`, `part_of`, `share_at_rest`, `place_of_part`, `balance_shares`,
-// `missing_friction`, `centred`, `commit_cells`, `normal_force`, `cell_motion`, `cell_share`.
+// `missing_friction`, `centred`, `are_spread`, `over_an_edge`, `commit_cells`, `normal_force`, `cell_motion`,
+// `cell_share`.
 
 const DRIVES_PARTS = true;
 
@@ -142,23 +143,30 @@ fn balance_shares(first: u32, on_body: array<vec2f, MOST_PARTS>) {
     let by = BALANCE_DIFFERENCE * scale;
     var weight = 1.0;
     var before = 3e38;
-    var off = missing_friction(first, guess, unit);
-    for (var rounds = BALANCE_ROUNDS; rounds > 0u; rounds--) {
-        let size = max(abs(off.x), abs(off.y));
-        if (!(size > BALANCED * scale)) {
-            break;
+    var off = vec2f();
+    var slope = vec2f();
+    for (var trial = 0u; trial <= 3u * BALANCE_ROUNDS; trial++) {
+        let along = vec2f(f32(trial % 3u == 1u), f32(trial % 3u == 2u));
+        let missing = missing_friction(first, guess + by * along, unit);
+        if (trial % 3u == 0u) {
+            off = missing;
+            let size = max(abs(off.x), abs(off.y));
+            if (!(size > BALANCED * scale)) {
+                break;
+            }
+            weight = select(min(1.0, 1.2 * weight), 0.5 * weight, size > 0.9 * before);
+            before = size;
+        } else if (trial % 3u == 1u) {
+            slope = (off - missing) / by;
+        } else {
+            let other = (off - missing) / by;
+            let determinant = slope.x * other.y - slope.y * other.x;
+            var change = off;
+            if (determinant > LEAST_SLOPES) {
+                change = vec2f(off.x * other.y - off.y * other.x, slope.x * off.y - slope.y * off.x) / determinant;
+            }
+            guess += weight * change;
         }
-        weight = select(min(1.0, 1.2 * weight), 0.5 * weight, size > 0.9 * before);
-        before = size;
-        let a = (off - missing_friction(first, guess + vec2f(by, 0.0), unit)) / by;
-        let b = (off - missing_friction(first, guess + vec2f(0.0, by), unit)) / by;
-        let determinant = a.x * b.y - b.x * a.y;
-        var change = off;
-        if (determinant > LEAST_SLOPES) {
-            change = vec2f(off.x * b.y - b.x * off.y, a.x * off.y - off.x * a.y) / determinant;
-        }
-        guess += weight * change;
-        off = missing_friction(first, guess, unit);
     }
     var carried = 0.0;
     for (var i = 0u; i < part_count; i++) {
@@ -197,16 +205,10 @@ fn centred(first: u32, shift: vec2f) {
                 there += share_at_rest(first, i) * part_row[i];
             }
         }
-        let xx = m[1].y - m[1].x * m[1].x / m[0].x;
-        let xy = m[1].z - m[1].x * m[2].x / m[0].x;
-        let yy = m[2].z - m[2].x * m[2].x / m[0].x;
-        if (carries == 0u || xx * yy - xy * xy <= LEAST_SPREAD * (xx + yy) * (xx + yy)) {
-            break;
-        }
         let base = solve(m, vec3f(1.0, 0.0, 0.0) - there);
         let slope = solve(m, vec3f(0.0, shift));
         var end = 1.0;
-        var turns_at = part_count;
+        var lifted = part_count;
         for (var i = 0u; i < part_count; i++) {
             let at = share_at_rest(first, i) + dot(base, part_row[i]);
             let by = dot(slope, part_row[i]);
@@ -214,20 +216,62 @@ fn centred(first: u32, shift: vec2f) {
                 let when = max(-at / by, part);
                 if (when < end) {
                     end = when;
-                    turns_at = i;
+                    lifted = i;
                 }
             }
         }
         part = end;
+        let tilt = base + slope * part;
         for (var i = 0u; i < part_count; i++) {
-            let share = share_at_rest(first, i) + dot(base + slope * part, part_row[i]);
-            part_share[i] = select(0.0, share, ((carries >> i) & 1u) == 1u && i != turns_at);
+            let share = share_at_rest(first, i) + dot(tilt, part_row[i]);
+            part_share[i] = select(0.0, share, ((carries >> i) & 1u) == 1u && i != lifted);
         }
-        if (turns_at == part_count) {
+        if (lifted == part_count) {
             break;
         }
-        carries ^= 1u << turns_at;
+        carries ^= 1u << lifted;
+        if (!are_spread(carries)) {
+            let next = over_an_edge(first, lifted, tilt, carries);
+            if (next == part_count) {
+                break;
+            }
+            carries |= 1u << next;
+        }
     }
+}
+
+// Whether places are not in one line, by the least and the greatest moment of area of equal points there.
+fn are_spread(carries: u32) -> bool {
+    var m = mat3x3f();
+    for (var i = 0u; i < part_count; i++) {
+        if (((carries >> i) & 1u) == 1u) {
+            m += outer(part_row[i], part_row[i]);
+        }
+    }
+    let xx = m[1].y - m[1].x * m[1].x / m[0].x;
+    let xy = m[1].z - m[1].x * m[2].x / m[0].x;
+    let yy = m[2].z - m[2].x * m[2].x / m[0].x;
+    return xx * yy - xy * xy > LEAST_SPREAD * (xx + yy) * (xx + yy);
+}
+
+// Patches that carry are in one line after patch lifted has let go: the one on the other side on which the
+// body comes down as it turns about that line; part_count if there is none.
+fn over_an_edge(first: u32, lifted: u32, tilt: vec3f, carries: u32) -> u32 {
+    let edge = cross(part_row[firstTrailingBit(carries)], part_row[firstLeadingBit(carries)]);
+    let turn = select(edge, -edge, dot(edge, part_row[lifted]) > 0.0);
+    var soonest = 3e38;
+    var next = part_count;
+    for (var i = 0u; i < part_count; i++) {
+        let by = dot(turn, part_row[i]);
+        if (((carries >> i) & 1u) == 0u && i != lifted && by > 0.0) {
+            let when = -(share_at_rest(first, i) + dot(tilt, part_row[i])) / by;
+            if (when < soonest) {
+                soonest = when;
+                next = i;
+            }
+        }
+    }
+    return next;
 }
 
 // Commits the stage that is pending, under the motion of the surfaces in it.

@@ -1,7 +1,7 @@
 //! How the normal force divides among several patches of a body that is pushed above the surface,
-//! `docs/model.md` (20m). Twin of `balance_shares` and `centred`: `shaders/parts.wgsl`.
+//! `docs/model.md` (20m). Twin of `balance_shares`, `centred` and `over_an_edge`: `shaders/parts.wgsl`.
 
-use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix3, Vector2, Vector3};
 
 use super::Contact;
 use crate::body::Body;
@@ -50,22 +50,30 @@ impl Supports {
             let shares = self.centred(guess * -self.height);
             (shares, all(&shares) - guess)
         };
+        let by = BALANCE_DIFFERENCE * scale;
         let mut guess = all(&self.rest);
-        let (mut shares, mut off) = missing(guess);
+        let (mut shares, mut off, mut slope) = (self.rest, Vector2::zeros(), Vector2::zeros());
         let (mut weight, mut before) = (1.0, f64::INFINITY);
-        for _ in 0..BALANCE_ROUNDS {
-            let size = off.amax();
-            if size <= BALANCED * scale {
-                break;
+        for trial in 0..=3 * BALANCE_ROUNDS {
+            match trial % 3 {
+                0 => {
+                    (shares, off) = missing(guess);
+                    let size = off.amax();
+                    if size <= BALANCED * scale {
+                        break;
+                    }
+                    weight = if size > 0.9 * before { 0.5 * weight } else { f64::min(1.0, 1.2 * weight) };
+                    before = size;
+                }
+                1 => slope = (off - missing(guess + Vector2::new(by, 0.0)).1) / by,
+                _ => {
+                    let other = (off - missing(guess + Vector2::new(0.0, by)).1) / by;
+                    let determinant = slope.perp(&other);
+                    let newton = Vector2::new(off.perp(&other), slope.perp(&off)) / determinant;
+                    let change = if determinant > LEAST_SLOPES { newton } else { off };
+                    guess += change * weight;
+                }
             }
-            weight = if size > 0.9 * before { 0.5 * weight } else { f64::min(1.0, 1.2 * weight) };
-            before = size;
-            let by = BALANCE_DIFFERENCE * scale;
-            let slope = |by: Vector2<f64>| off - missing(guess + by).1;
-            let slopes = Matrix2::from_columns(&[slope(Vector2::new(by, 0.0)), slope(Vector2::new(0.0, by))]) / by;
-            let newton = slopes.try_inverse().filter(|_| slopes.determinant() > LEAST_SLOPES);
-            guess += newton.map_or(off, |inverse| inverse * off) * weight;
-            (shares, off) = missing(guess);
         }
         let carried: f64 = shares.iter().map(|share| share.max(0.0)).sum();
         shares.map(|share| share.max(0.0) / carried)
@@ -80,9 +88,6 @@ impl Supports {
         let (mut part, mut shares) = (0.0, *rest);
         for _ in 0..4 * count {
             let carrying = || (0..*count).filter(|k| carries[*k]);
-            if !are_spread(carrying().map(|k| &rows[k])) {
-                break;
-            }
             let matrix: Matrix3<f64> = carrying().map(|k| rows[k] * rows[k].transpose()).sum();
             let there: Vector3<f64> = carrying().map(|k| rows[k] * rest[k]).sum();
             let Some(inverse) = matrix.try_inverse() else { break };
@@ -91,20 +96,40 @@ impl Supports {
             let (mut end, mut turns) = (1.0, None);
             for k in 0..*count {
                 let (at, by) = (rest[k] + base.dot(&rows[k]), slope.dot(&rows[k]));
-                if if carries[k] { by < 0.0 } else { by > 0.0 } {
-                    let when = f64::max(-at / by, part);
-                    (end, turns) = if when < end { (when, Some(k)) } else { (end, turns) };
-                }
+                let when = f64::max(-at / by, part);
+                let nears_zero = if carries[k] { by < 0.0 } else { by > 0.0 };
+                (end, turns) = if nears_zero && when < end { (when, Some(k)) } else { (end, turns) };
             }
             part = end;
+            let tilt = base + slope * part;
             for k in 0..*count {
-                let share = rest[k] + (base + slope * part).dot(&rows[k]);
-                shares[k] = if carries[k] && turns != Some(k) { share } else { 0.0 };
+                let carried = carries[k] && turns != Some(k);
+                shares[k] = if carried { rest[k] + tilt.dot(&rows[k]) } else { 0.0 };
             }
             let Some(k) = turns else { break };
             carries[k] = !carries[k];
+            if !are_spread((0..*count).filter(|k| carries[*k]).map(|k| &rows[k])) {
+                let Some(next) = self.over_an_edge(k, tilt, &carries) else { break };
+                carries[next] = true;
+            }
         }
         shares
+    }
+
+    /// Patches that carry are in one line after patch `lifted` has let go: the one on the other side on which the
+    /// body comes down as it turns about that line, if there is one.
+    fn over_an_edge(&self, lifted: usize, tilt: Vector3<f64>, carries: &[bool; MAX_PATCHES]) -> Option<usize> {
+        let Self { count, rest, rows, .. } = self;
+        let carrying = || (0..*count).filter(|k| carries[*k]);
+        let edge = rows[carrying().next()?].cross(&rows[carrying().last()?]);
+        let turn = if edge.dot(&rows[lifted]) > 0.0 { -edge } else { edge };
+        let (mut first, mut next) = (f64::INFINITY, None);
+        for k in (0..*count).filter(|k| !carries[*k] && *k != lifted) {
+            let by = turn.dot(&rows[k]);
+            let when = -(rest[k] + tilt.dot(&rows[k])) / by;
+            (first, next) = if by > 0.0 && when < first { (when, Some(k)) } else { (first, next) };
+        }
+        next
     }
 
     /// What the shader has of each patch: its centre of pressure from that of the first, in heights of the

@@ -162,6 +162,18 @@ fn loads_of_any_stand_are_those_of_its_wrench() {
     assert!(tipped > 400 && lifted > 300 && missed < 40, "{tipped} {lifted} {missed}");
 }
 
+/// Feet in a row between which the centre of pressure crosses from one side to the other: one lets go there, and
+/// another one carries.
+#[test]
+fn the_centre_of_pressure_crosses_a_line_of_feet() {
+    let feet = [([-0.03, -0.08], 1.0), ([-0.1, 0.06], 4.0), ([0.09, 0.03], 7.0), ([0.0, -0.03], 9.0)];
+    let shares = on_feet(&feet, 0.09).supports().balance_shares(|_| [-0.5, 0.0]);
+    let wanted = [1.111_111, 0.0, 13.092_593, 6.796_296].map(|load| load / 21.0);
+    for (share, wanted) in shares.iter().zip(wanted) {
+        assert!((share - wanted).abs() < 1e-6, "{shares:?}");
+    }
+}
+
 /// However high the push is, the load goes to the feet on which the body tips over, and stays there.
 #[test]
 fn a_push_above_that_which_tips_changes_no_load() {
