@@ -6,8 +6,8 @@
 //! The number types are single `f64` and `f32`, registers of AVX-512 and AVX2 (`x86`), which are chosen at
 //! run time, and where these are not there those of [`baseline`]: registers of SSE2 and of WebAssembly
 //! (`register`), or small arrays that the compiler vectorises on NEON ([`lanes`]); and numbers that carry
-//! derivatives along ([`dual`]). `copies!` in [`simd`] compiles a function once for each kind of instructions,
-//! and `widest!` chooses a copy. `docs/benchmarks.md` says why no crate for vectors is used.
+//! derivatives along ([`dual`]). `copies!` in [`simd`] compiles a function once for each kind of
+//! instructions, and `widest!` chooses a copy. `docs/benchmarks.md` says why no crate for vectors is used.
 
 pub mod baseline;
 pub mod block;

@@ -770,8 +770,8 @@ fn at_a_kink_the_derivative_is_that_of_a_side_or_at_rest_their_mean() {
     assert!((moving(0.0)[1] + 10.0).abs() < 1e-9, "{}", moving(0.0)[1]);
 }
 
-/// A bristle on a table moves along an axis or a diagonal, and turns without moving: each derivative is that of
-/// a side, or between both.
+/// A bristle on a table moves along an axis or a diagonal, and turns without moving: each derivative is that
+/// of a side, or between both.
 #[test]
 fn on_the_lines_of_a_table_the_derivative_is_that_of_a_side() {
     let patch = Arc::new(Patch::from_pressure(Grid::new(5, 5, 0.02, 0.02).unwrap(), &[1.0; 25]).unwrap());

@@ -146,8 +146,8 @@ pub fn to_toml(dictionary: &Bound<'_, PyDict>) -> Result<String, Failure> {
     toml::to_string(&value).map_err(|e| ParameterError::new("scenario", e, "a dictionary like a scenario file").into())
 }
 
-/// How deep a dictionary may be nested: several times as deep as any scenario, and less than the stack bears. One that
-/// contains itself has no end.
+/// How deep a dictionary may be nested: several times as deep as any scenario, and less than the stack bears.
+/// One that contains itself has no end.
 const MOST_NESTED: usize = 64;
 
 /// What a part of a dictionary says, at most `left` parts deep.

@@ -44,8 +44,8 @@ impl Supports {
             friction.iter().zip(shares).map(|(of_patch, share)| of_patch * *share).sum()
         };
         let scale = friction.iter().map(Vector2::amax).fold(f64::MIN_POSITIVE, f64::max);
-        // The friction of all that the shares have under a guess of it, less the guess: by Newton's method with
-        // difference quotients, as it has kinks.
+        // The friction of all that the shares have under a guess of it, less the guess: by Newton's method
+        // with difference quotients, as it has kinks.
         let missing = |guess: Vector2<f64>| {
             let shares = self.centred(guess * -self.height);
             (shares, all(&shares) - guess)
@@ -79,9 +79,9 @@ impl Supports {
         shares.map(|share| share.max(0.0) / carried)
     }
 
-    /// The shares with a centre of pressure that lies at `shift` from that at rest; or, if that is not between
-    /// the patches, at the greatest part of it that is. Shares are linear in that part, until a patch lifts or
-    /// presses again.
+    /// The shares with a centre of pressure that lies at `shift` from that at rest; or, if that is not
+    /// between the patches, at the greatest part of it that is. Shares are linear in that part, until a patch
+    /// lifts or presses again.
     fn centred(&self, shift: Vector2<f64>) -> [f64; MAX_PATCHES] {
         let Self { count, rest, rows, .. } = self;
         let mut carries = [true; MAX_PATCHES];
@@ -116,12 +116,12 @@ impl Supports {
         shares
     }
 
-    /// Patches that carry are in one line after patch `lifted` has let go: the one on the other side on which the
-    /// body comes down as it turns about that line, if there is one.
+    /// Patches that carry are in one line after patch `lifted` has let go: the one on the other side on which
+    /// the body comes down as it turns about that line, if there is one.
     fn over_an_edge(&self, lifted: usize, tilt: Vector3<f64>, carries: &[bool; MAX_PATCHES]) -> Option<usize> {
         let Self { count, rest, rows, .. } = self;
         let carrying = || (0..*count).filter(|k| carries[*k]);
-        let edge = rows[carrying().next()?].cross(&rows[carrying().last()?]);
+        let edge = rows[carrying().next()?].cross(&rows[carrying().next_back()?]);
         let turn = if edge.dot(&rows[lifted]) > 0.0 { -edge } else { edge };
         let (mut first, mut next) = (f64::INFINITY, None);
         for k in (0..*count).filter(|k| !carries[*k] && *k != lifted) {

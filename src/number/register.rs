@@ -1,5 +1,5 @@
-//! Lanes in vector registers of 128 bits, where every processor for which the program is compiled has the same:
-//! SSE2 on x86-64, and SIMD128 in WebAssembly.
+//! Lanes in vector registers of 128 bits, where every processor for which the program is compiled has the
+//! same: SSE2 on x86-64, and SIMD128 in WebAssembly.
 //!
 //! A product and a sum are rounded one by one: SSE2 has no instruction that fuses them, and SIMD128 none with
 //! the same result on every processor.
@@ -31,7 +31,8 @@ macro_rules! lanes {
         #[repr(transparent)]
         pub struct $name($register);
 
-        // SAFETY: every processor for which this is compiled has the instruction; so everywhere in this macro.
+        // SAFETY: every processor for which this is compiled has the instruction; so everywhere in this
+        // macro.
         operators! { $name:
             Add add |self, other| Self(unsafe { $add(self.0, other.0) });
             Sub sub |self, other| Self(unsafe { $sub(self.0, other.0) });

@@ -1,4 +1,5 @@
-//! A command that runs while others do: what it writes is shown when it ends, so that it does not mix with theirs.
+//! A command that runs while others do: what it writes is shown when it ends, so that it does not mix with
+//! theirs.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -116,8 +116,8 @@ fn what_cannot_balance_is_refused() {
     on_feet(&TRIPOD, 0.0).validate().unwrap();
 }
 
-/// Many random stands, with friction of their own or the same: the moment balances wherever the body does not tip
-/// over, a foot without load would pull, and the friction of all tells the same loads.
+/// Many random stands, with friction of their own or the same: the moment balances wherever the body does not
+/// tip over, a foot without load would pull, and the friction of all tells the same loads.
 #[test]
 fn loads_of_any_stand_are_those_of_its_wrench() {
     let mut state = 1u64;
@@ -162,8 +162,8 @@ fn loads_of_any_stand_are_those_of_its_wrench() {
     assert!(tipped > 400 && lifted > 300 && missed < 40, "{tipped} {lifted} {missed}");
 }
 
-/// Feet in a row between which the centre of pressure crosses from one side to the other: one lets go there, and
-/// another one carries.
+/// Feet in a row between which the centre of pressure crosses from one side to the other: one lets go there,
+/// and another one carries.
 #[test]
 fn the_centre_of_pressure_crosses_a_line_of_feet() {
     let feet = [([-0.03, -0.08], 1.0), ([-0.1, 0.06], 4.0), ([0.09, 0.03], 7.0), ([0.0, -0.03], 9.0)];

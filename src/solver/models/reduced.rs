@@ -101,8 +101,8 @@ struct Drive<R> {
 
 impl<R: Real> Drive<R> {
     /// For numbers with derivatives: `D` and `|h|` at `v_S` with those by their slopes `j` and `h_slope`, the
-    /// ones of Newton's method. The look-up folds angles by `max` and comparisons of values. On its lines these
-    /// would give the slope of neither cell, as of `max(x, -x)` at 0 that of `-x`.
+    /// ones of Newton's method. The look-up folds angles by `max` and comparisons of values. On its lines
+    /// these would give the slope of neither cell, as of `max(x, -x)` at 0 that of `-x`.
     #[inline(always)]
     fn with_slopes(self, v_s: Vec3<R>) -> Self {
         let (j, h_slope) = (self.j.without_tangents(), self.h_slope.without_tangents());

@@ -429,7 +429,8 @@ impl<R: Real> Points<R> {
 }
 
 copies! {
-    /// A step of every lane that runs under a law: a function for each, as one of all takes the compiler long.
+    /// A step of every lane that runs under a law: a function for each, as one of all takes the compiler
+    /// long.
     fn point_pass<R, L: PointLaw>(points: &mut Points<R>) -> Events {
         points.advance_lanes::<L>()
     }

@@ -95,8 +95,8 @@ fn driven<R: Real>(of: &Reduced<R>, v_s: Vec3<R>) -> [R; 8] {
     [m.d.x, m.d.y, m.d.z, m.d_hat.x, m.d_hat.y, m.d_hat.z, m.speed, m.h]
 }
 
-/// On the lines of a table and beside them, the derivatives of numbers that carry some are those in one of the
-/// cells there, and those of the gain; in pure rotation they are the means of both sides.
+/// On the lines of a table and beside them, the derivatives of numbers that carry some are those in one of
+/// the cells there, and those of the gain; in pure rotation they are the means of both sides.
 #[test]
 fn on_a_line_of_a_table_the_derivative_is_that_of_one_of_its_cells() {
     let patch = Patch::shape(Grid::new(9, 9, 0.02, 0.02).unwrap(), Shape::LineGradientX).unwrap();
