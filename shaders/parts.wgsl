@@ -170,21 +170,23 @@ fn balance_shares(first: u32, on_body: array<vec2f, MOST_PARTS>) {
     }
     var carried = 0.0;
     for (var i = 0u; i < part_count; i++) {
-        carried += max(part_share[i], 0.0);
+        carried += part_share[i];
     }
     for (var i = 0u; i < part_count; i++) {
-        part_share[i] = max(part_share[i], 0.0) / carried;
+        part_share[i] = part_share[i] / carried;
     }
 }
 
 // The friction of all that the shares have under a guess of it, less the guess.
 fn missing_friction(first: u32, guess: vec2f, unit: f32) -> vec2f {
     centred(first, -guess / unit);
-    var off = -guess;
+    var sum = vec2f();
+    var carried = 0.0;
     for (var i = 0u; i < part_count; i++) {
-        off += part_share[i] * part_friction[i];
+        sum += part_share[i] * part_friction[i];
+        carried += part_share[i];
     }
-    return off;
+    return sum / carried - guess;
 }
 
 // Takes the shares with a centre of pressure that lies at shift from that at rest; or, if that is not between
@@ -224,7 +226,7 @@ fn centred(first: u32, shift: vec2f) {
         let tilt = base + slope * part;
         for (var i = 0u; i < part_count; i++) {
             let share = share_at_rest(first, i) + dot(tilt, part_row[i]);
-            part_share[i] = select(0.0, share, ((carries >> i) & 1u) == 1u && i != lifted);
+            part_share[i] = select(0.0, max(share, 0.0), ((carries >> i) & 1u) == 1u && i != lifted);
         }
         if (lifted == part_count) {
             break;
@@ -242,22 +244,35 @@ fn centred(first: u32, shift: vec2f) {
 
 // Whether places are not in one line, by the least and the greatest moment of area of equal points there.
 fn are_spread(carries: u32) -> bool {
-    var m = mat3x3f();
+    let origin = part_row[firstTrailingBit(carries)].yz;
+    var count = 0.0;
+    var sum = vec2f();
+    var squares = vec3f();
     for (var i = 0u; i < part_count; i++) {
         if (((carries >> i) & 1u) == 1u) {
-            m += outer(part_row[i], part_row[i]);
+            let apart = part_row[i].yz - origin;
+            count += 1.0;
+            sum += apart;
+            squares += vec3f(apart.x * apart.x, apart.x * apart.y, apart.y * apart.y);
         }
     }
-    let xx = m[1].y - m[1].x * m[1].x / m[0].x;
-    let xy = m[1].z - m[1].x * m[2].x / m[0].x;
-    let yy = m[2].z - m[2].x * m[2].x / m[0].x;
-    return xx * yy - xy * xy > LEAST_SPREAD * (xx + yy) * (xx + yy);
+    let m = squares - vec3f(sum.x * sum.x, sum.x * sum.y, sum.y * sum.y) / count;
+    return m.x * m.z - m.y * m.y > LEAST_SPREAD * (m.x + m.z) * (m.x + m.z);
 }
 
 // Patches that carry are in one line after patch lifted has let go: the one on the other side on which the
 // body comes down as it turns about that line; part_count if there is none.
 fn over_an_edge(first: u32, lifted: u32, tilt: vec3f, carries: u32) -> u32 {
-    let edge = cross(part_row[firstTrailingBit(carries)], part_row[firstLeadingBit(carries)]);
+    let origin = part_row[firstTrailingBit(carries)];
+    var far = 0.0;
+    var edge = vec3f();
+    for (var i = 0u; i < part_count; i++) {
+        let apart = part_row[i] - origin;
+        if (((carries >> i) & 1u) == 1u && dot(apart, apart) > far) {
+            far = dot(apart, apart);
+            edge = cross(origin, part_row[i]);
+        }
+    }
     let turn = select(edge, -edge, dot(edge, part_row[lifted]) > 0.0);
     var soonest = 3e38;
     var next = part_count;

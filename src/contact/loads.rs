@@ -1,7 +1,7 @@
 //! How the normal force divides among several patches of a body that is pushed above the surface,
 //! `docs/model.md` (20m). Twin of `balance_shares`, `centred` and `over_an_edge`: `shaders/parts.wgsl`.
 
-use nalgebra::{Matrix3, Vector2, Vector3};
+use nalgebra::{Matrix2, Matrix3, Vector2, Vector3};
 
 use super::Contact;
 use crate::body::Body;
@@ -41,7 +41,8 @@ impl Supports {
             *friction = Vector2::from(on_body(k));
         }
         let all = |shares: &[f64; MAX_PATCHES]| -> Vector2<f64> {
-            friction.iter().zip(shares).map(|(of_patch, share)| of_patch * *share).sum()
+            let sum: Vector2<f64> = friction.iter().zip(shares).map(|(of_patch, share)| of_patch * *share).sum();
+            sum / shares.iter().sum::<f64>()
         };
         let scale = friction.iter().map(Vector2::amax).fold(f64::MIN_POSITIVE, f64::max);
         // The friction of all that the shares have under a guess of it, less the guess: by Newton's method
@@ -75,8 +76,8 @@ impl Supports {
                 }
             }
         }
-        let carried: f64 = shares.iter().map(|share| share.max(0.0)).sum();
-        shares.map(|share| share.max(0.0) / carried)
+        let carried: f64 = shares.iter().sum();
+        shares.map(|share| share / carried)
     }
 
     /// The shares with a centre of pressure that lies at `shift` from that at rest; or, if that is not
@@ -104,7 +105,7 @@ impl Supports {
             let tilt = base + slope * part;
             for k in 0..*count {
                 let carried = carries[k] && turns != Some(k);
-                shares[k] = if carried { rest[k] + tilt.dot(&rows[k]) } else { 0.0 };
+                shares[k] = if carried { f64::max(rest[k] + tilt.dot(&rows[k]), 0.0) } else { 0.0 };
             }
             let Some(k) = turns else { break };
             carries[k] = !carries[k];
@@ -121,7 +122,9 @@ impl Supports {
     fn over_an_edge(&self, lifted: usize, tilt: Vector3<f64>, carries: &[bool; MAX_PATCHES]) -> Option<usize> {
         let Self { count, rest, rows, .. } = self;
         let carrying = || (0..*count).filter(|k| carries[*k]);
-        let edge = rows[carrying().next()?].cross(&rows[carrying().next_back()?]);
+        let from = rows[carrying().next()?];
+        let far = |k: &usize| (rows[*k] - from).norm_squared();
+        let edge = from.cross(&rows[carrying().max_by(|a, b| far(a).total_cmp(&far(b)))?]);
         let turn = if edge.dot(&rows[lifted]) > 0.0 { -edge } else { edge };
         let (mut first, mut next) = (f64::INFINITY, None);
         for k in (0..*count).filter(|k| !carries[*k] && *k != lifted) {
@@ -142,10 +145,15 @@ impl Supports {
 }
 
 /// Whether places are not in one line, by the least and the greatest moment of area of equal points there.
-fn are_spread<'a>(rows: impl Iterator<Item = &'a Vector3<f64>>) -> bool {
-    let sums: Matrix3<f64> = rows.map(|row| row * row.transpose()).sum();
-    let [xx, xy, yy] = [(1, 1), (1, 2), (2, 2)].map(|(i, j)| sums[(i, j)] - sums[(0, i)] * sums[(0, j)] / sums[(0, 0)]);
-    xx * yy - xy * xy > LEAST_SPREAD * (xx + yy) * (xx + yy)
+fn are_spread<'a>(mut rows: impl Iterator<Item = &'a Vector3<f64>>) -> bool {
+    let Some(from) = rows.next() else { return false };
+    let (mut count, mut sum, mut squares) = (1.0, Vector2::zeros(), Matrix2::zeros());
+    for row in rows {
+        let apart = Vector2::new(row.y - from.y, row.z - from.z);
+        (count, sum, squares) = (count + 1.0, sum + apart, squares + apart * apart.transpose());
+    }
+    let moments: Matrix2<f64> = squares - sum * sum.transpose() / count;
+    moments.determinant() > LEAST_SPREAD * moments.trace().powi(2)
 }
 
 impl Contact {

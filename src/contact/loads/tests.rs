@@ -172,6 +172,12 @@ fn the_centre_of_pressure_crosses_a_line_of_feet() {
     for (share, wanted) in shares.iter().zip(wanted) {
         assert!((share - wanted).abs() < 1e-6, "{shares:?}");
     }
+    // The last of them as two at one place, the first and the last.
+    let halves = [([0.0, -0.03], 4.5), feet[0], feet[1], feet[2], ([0.0, -0.03], 4.5)];
+    let shares = on_feet(&halves, 0.09).supports().balance_shares(|_| [-0.5, 0.0]);
+    for (share, wanted) in [shares[1], shares[2], shares[3], shares[0] + shares[4]].iter().zip(wanted) {
+        assert!((share - wanted).abs() < 1e-6, "{shares:?}");
+    }
 }
 
 /// However high the push is, the load goes to the feet on which the body tips over, and stays there.

@@ -145,6 +145,7 @@ macro_rules! suite {
                 several::a_stool_holds_inside_the_limit_surface_of_its_feet,
                 own_inputs::steady_sliding_sums_the_friction_at_each_surface,
                 own_inputs::a_push_above_the_surface_loads_the_feet_ahead,
+                own_inputs::a_high_push_lifts_feet,
                 own_inputs::inputs_of_all_patches_are_those_of_the_contact,
                 own_inputs::a_plank_on_two_belts_swings_as_its_forces_do,
                 own_inputs::a_lifted_foot_takes_no_part,

@@ -3,6 +3,7 @@
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::sync::Arc;
 
+use bristle::Cpu;
 use bristle::body::Frame;
 use bristle::contact::{Bristles, Contact, PatchInputs};
 use bristle::engine::{Engine, Plan};
@@ -167,6 +168,44 @@ pub fn a_push_above_the_surface_loads_the_feet_ahead(engine: &dyn Engine, limits
         }
     }
     assert!(moved_most > 0.05, "some loads move: {moved_most}");
+}
+
+/// Pushes so high that feet lift, that load moves over a line of feet, or that the body tips over, on stands
+/// with feet close together and at one place: engines divide the load as the one in double precision does.
+pub fn a_high_push_lifts_feet(engine: &dyn Engine, limits: &Limits) {
+    let (end, f_n) = (0.02, 3.0);
+    let mut contacts = Vec::new();
+    for k in 0..48 {
+        let d = Dice(Draw::new(23, k));
+        let friction = dry(d.pick("law", Law::ALL), 0.4);
+        let count = 3 + k % 4;
+        let mut feet: Vec<Placed> = (0..count)
+            .map(|p| {
+                let of = |name: &str| format!("{name} {p}");
+                let at = [d.between(&of("x"), -0.1, 0.1), d.between(&of("y"), -0.1, 0.1), 0.0];
+                let factor = if k % 3 > 0 { 1.0 } else { d.between(&of("friction"), 0.9, 1.1) };
+                placed(3, 0.01, Shape::Disc, at, d.between(&of("force"), 1.0, 3.0), factor)
+            })
+            .collect();
+        let by = if k % 2 == 0 { 0.005 } else { 0.0 };
+        let mut beside = feet[0].clone();
+        (beside.at.x, beside.at.y) = (beside.at.x + by, beside.at.y - by);
+        feet.push(beside);
+        let mut contact = prescribed(&compound(&feet), friction, [d.between("vx", 0.3, 0.6), 0.2, 0.0], f_n);
+        contact.inputs.patches = vec![PatchInputs::default(); feet.len()];
+        contact.inputs.push_height = d.between("height", 0.05, 0.6);
+        contact.initial.bristles = Bristles::Steady;
+        contacts.push(contact);
+    }
+    let plan = Plan::new(end, 2e-4, end).unwrap();
+    let (out, wanted) = (rollout(engine, &contacts, &plan), rollout(&Cpu::new(), &contacts, &plan));
+    for k in 0..contacts.len() {
+        let [found, wanted] = [&out, &wanted].map(|out| of(&out.wrench, k, 2)[1].to_array());
+        // Shares in single precision are those of matrices that are badly conditioned where feet are close.
+        let limit = 20.0 * limits.steady * f_n;
+        assert_close(&format!("contact {k}: force"), &found[..2], &wanted[..2], limit);
+        assert_close(&format!("contact {k}: torque"), &found[2..], &wanted[2..], 0.1 * limit);
+    }
 }
 
 /// Patches whose forces keep their shares move as patches with these shares; patches whose surfaces all move
