@@ -10,7 +10,6 @@ It needs the package ``mujoco`` (``pip install 'bristle[mujoco]'``).
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -207,7 +206,7 @@ def _step(scenario: Scenario, dt: float) -> str:
     body rest at the top. A tolerance leaves no bristle beyond its limit. A point contact has none; its steps are of
     first order and do not extrapolate.
     """
-    if tomllib.loads(scenario.text).get("contact", {}).get("model") == "point":
+    if scenario._core.is_point:
         return repr(dt)
     return f"{{ tolerance = {_TOLERANCE}, longest = {dt!r} }}"
 

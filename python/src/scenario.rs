@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bristle::{Contact, Input, ParameterError};
-use bristle_scenario::{Precision, Scenario, change, in_columns};
+use bristle_scenario::{ModelName, Precision, Scenario, change, in_columns};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -78,10 +78,16 @@ impl PyScenario {
         self.0.clipped().map(|clipped| (clipped.readings, clipped.of, clipped.lowest))
     }
 
-    /// Digests of the maps and of the table that it has read.
+    /// Digests of the maps and of the table, if it has read files.
     #[getter]
-    fn maps(&self) -> [u64; 2] {
-        self.0.maps()
+    fn maps(&self) -> Option<[u64; 2]> {
+        self.0.files().next().map(|_| self.0.maps())
+    }
+
+    /// Whether its contacts are points.
+    #[getter]
+    fn is_point(&self) -> bool {
+        self.0.spec().contact.model == ModelName::Point
     }
 
     /// Refuses files that have changed since they were read.

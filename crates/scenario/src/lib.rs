@@ -53,7 +53,7 @@ pub use patch_file::{PatchSource, frames};
 pub use sequence::FramesSpec;
 pub use several::{PlacedSpec, SharesName};
 pub use signal::{Interpolate, SegmentSpec, SignalSpec, SineSpec};
-pub use spec::{EngineChoice, Precision, RuleName, Spec};
+pub use spec::{EngineChoice, ModelName, Precision, RuleName, Spec};
 #[cfg(feature = "rigid")]
 pub use stability::{StabilityFile, StabilitySpec, WrenchSpec, stability_schema};
 pub use step::StepSpec;

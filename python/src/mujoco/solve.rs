@@ -138,7 +138,7 @@ impl Step {
             *wrench = self.friction(batch, told, dt)?.force;
             self.evaluate(mujoco, wrench, None);
             found = self.search(mujoco, batch, told, wrench, None)?;
-            if found != Found::Solution {
+            if found == Found::Nothing {
                 *wrench = nearest;
                 self.evaluate(mujoco, wrench, None);
             }
