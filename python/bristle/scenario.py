@@ -170,7 +170,7 @@ class Scenario:
         return _revived, (self.text, self._base, self.name, self._core.maps)
 
 
-def _revived(text: str, base: str, name: str, maps: list[int]) -> Scenario:
+def _revived(text: str, base: str, name: str, maps: list[int] | None) -> Scenario:
     """A scenario of a pickle, whose files have to be as they were."""
     scenario = Scenario.from_toml(text, base, (), name)
     if scenario._core.maps != maps:
