@@ -154,8 +154,12 @@ fn writable(dir: &Path) -> io::Result<()> {
     let at = dir.ancestors().map(|at| if at.as_os_str().is_empty() { Path::new(".") } else { at });
     let there = at.into_iter().find(|at| at.exists()).unwrap_or(dir);
     let file = there.join(format!(".bristle-fit-{}", std::process::id()));
-    std::fs::OpenOptions::new().write(true).create_new(true).open(&file)?;
-    std::fs::remove_file(file)
+    match std::fs::OpenOptions::new().write(true).create_new(true).open(&file) {
+        Ok(_) => std::fs::remove_file(file),
+        // Of another process by this number, which can write here.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(e),
+    }
 }
 
 /// What some experiments would tell, for people.
