@@ -3,13 +3,18 @@
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// Time within which what a command has written is read after its end. What it has started and left behind
+/// may hold its streams for ever.
+const READ: Duration = Duration::from_secs(10);
 
 /// A command that runs.
 pub struct Beside {
     /// The command, to be named.
     command: String,
-    started: io::Result<(Child, JoinHandle<Vec<u8>>)>,
+    started: io::Result<(Child, Receiver<Vec<u8>>)>,
 }
 
 impl Beside {
@@ -33,22 +38,30 @@ impl Beside {
     /// Waits for the command: how it ended, and what it wrote.
     fn wait(self) -> io::Result<(ExitStatus, Vec<u8>)> {
         let (mut child, written) = self.started?;
-        Ok((child.wait()?, written.join().unwrap_or_default()))
+        let (status, mut all) = (child.wait()?, Vec::new());
+        while let Ok(bytes) = written.recv_timeout(READ) {
+            all.extend(bytes);
+        }
+        Ok((status, all))
     }
 }
 
 /// Starts a command, and a thread that reads what it writes to either stream, as a pipe holds little.
-fn start(command: &mut Command) -> io::Result<(Child, JoinHandle<Vec<u8>>)> {
+fn start(command: &mut Command) -> io::Result<(Child, Receiver<Vec<u8>>)> {
     let (mut reader, writer) = io::pipe()?;
     let child = command.stdout(writer.try_clone()?).stderr(writer).spawn();
     // The reader ends when nobody can write any more: not the command either.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let read = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = reader.read_to_end(&mut bytes); // what was read before a fault is shown
-        bytes
+    let (send, written) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = reader.read(&mut bytes) {
+            if send.send(bytes[..count].to_vec()).is_err() {
+                break;
+            }
+        }
     });
-    Ok((child?, read))
+    Ok((child?, written))
 }
 
 #[cfg(all(test, unix))]
