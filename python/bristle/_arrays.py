@@ -81,7 +81,9 @@ def indices(ids: Any, n: int, name: str = "ids") -> NDArray[np.uintp] | None:
 
 def once(ids: NDArray[np.uintp] | None) -> None:
     """Refuses an index that is given twice, where each has a value of its own."""
-    found, counts = np.unique([] if ids is None else ids, return_counts=True)
+    if ids is None:
+        return
+    found, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
         raise ParameterError("ids", f"{int(found[counts > 1][0])} twice", "each index once, with values for each")
 

@@ -727,6 +727,6 @@ def _kind(dtype: Any) -> np.dtype[Any]:
     """The type of new arrays. NumPy takes None for float64."""
     with contextlib.suppress(TypeError, ValueError):
         kind: np.dtype[Any] = np.dtype(dtype)
-        if dtype is not None and kind in (np.float32, np.float64):
+        if kind in (np.float32, np.float64):
             return kind
     raise ParameterError("dtype", shown(dtype), "float32 or float64")

@@ -20,10 +20,10 @@ from .errors import ParameterError
 class RolloutFunction:
     """The poses, twists and wrenches of a rollout as a function of named parameters.
 
-    Every call puts all contacts of the batch to their start, changes the parameters and lets the same intervals pass.
-    A call that is refused or interrupted changes nothing. Calls of several threads wait for each other. The function is
-    that of stages solved to rounding, so that values and derivatives agree (docs/gradients.md); what stands in
-    :meth:`Batch.rollout` on ``sensitivities`` holds here.
+    Every call puts all contacts of the batch to their start, changes the parameters and lets the same intervals pass. A
+    call that is refused or interrupted changes nothing, but what :meth:`Batch.restore` forgets. Calls of several
+    threads wait for each other. The function is that of stages solved to rounding, so that values and derivatives agree
+    (docs/gradients.md); what stands in :meth:`Batch.rollout` on ``sensitivities`` holds here.
 
     >>> import bristle, bristle.gradients
     >>> scenario = bristle.Scenario.load("examples/push.toml", changes=["precision='f64'"])
@@ -175,9 +175,11 @@ class RolloutFunction:
                 for numbers, old in before:
                     numbers[:] = old
                 if is_reset:
-                    self._batch.reset()
-                    if state is not None:
-                        self._batch.restore(state)
+                    try:
+                        self._batch.reset()
+                    finally:
+                        if state is not None:
+                            self._batch.restore(state)
                 raise
             self._control = control
             return out

@@ -257,7 +257,6 @@ def test_every_argument_is_refused_by_its_name(box, tmp_path):
         ("targets", "9", lambda: b.copy(0, [9])),
         ("seed", "[[0], [1, 2]]", lambda: b.reset(seed=[[0], [1, 2]])),
         ("names", "3", lambda: b.read(3)),
-        ("dtype", "None", lambda: b.read("pose", dtype=None)),
         ("dtype", "'zzz'", lambda: b.read("pose", dtype="zzz")),
         ("dt", "True", lambda: b.respond([0, 0, 0], True)),
         ("out", "3", lambda: b.read("pose", out=3)),
