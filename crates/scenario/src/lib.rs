@@ -225,7 +225,7 @@ impl Scenario {
         let map = spec.friction.map.as_ref().map(|map| map.load(base)).transpose().map_err(wrong)?;
         let several = several::Several::prepare(&spec, map.as_ref(), axes, base).map_err(wrong)?;
         // Of several patches friction by region and by direction is that of the whole.
-        let moves = spec.contact.model == spec::ModelName::Reduced && several.is_none();
+        let moves = spec.contact.model == ModelName::Reduced && several.is_none();
         let patches = match &map {
             None => patches,
             Some(map) => patches.with_friction(map, moves).map_err(wrong)?,
