@@ -94,20 +94,20 @@ impl Supports {
             let Some(inverse) = matrix.try_inverse() else { break };
             let base = inverse * (Vector3::x() - there);
             let slope = inverse * Vector3::new(0.0, shift.x, shift.y);
-            let (mut end, mut turns) = (1.0, None);
+            let (mut end, mut lifted) = (1.0, None);
             for k in 0..*count {
                 let (at, by) = (rest[k] + base.dot(&rows[k]), slope.dot(&rows[k]));
                 let when = f64::max(-at / by, part);
                 let nears_zero = if carries[k] { by < 0.0 } else { by > 0.0 };
-                (end, turns) = if nears_zero && when < end { (when, Some(k)) } else { (end, turns) };
+                (end, lifted) = if nears_zero && when < end { (when, Some(k)) } else { (end, lifted) };
             }
             part = end;
             let tilt = base + slope * part;
             for k in 0..*count {
-                let carried = carries[k] && turns != Some(k);
+                let carried = carries[k] && lifted != Some(k);
                 shares[k] = if carried { f64::max(rest[k] + tilt.dot(&rows[k]), 0.0) } else { 0.0 };
             }
-            let Some(k) = turns else { break };
+            let Some(k) = lifted else { break };
             carries[k] = !carries[k];
             if !are_spread((0..*count).filter(|k| carries[*k]).map(|k| &rows[k])) {
                 let Some(next) = self.over_an_edge(k, tilt, &carries) else { break };
