@@ -90,11 +90,6 @@ impl PyScenario {
         self.0.spec().contact.model == ModelName::Point
     }
 
-    /// Refuses files that have changed since they were read.
-    fn check_files(&self, py: Python<'_>) -> Result<(), Failure> {
-        Ok(py.detach(|| self.0.check_files())?)
-    }
-
     /// Names of the inputs that its contacts take.
     fn inputs(&self) -> Vec<&'static str> {
         let contact = &self.0.first().contact;
