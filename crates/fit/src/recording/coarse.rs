@@ -9,6 +9,10 @@ use crate::report::digits;
 /// Share of the motion between samples above which the noise of positions is said.
 const COARSE: f64 = 0.2;
 
+/// Positions are those of a counter if the next change differs by a step after more than this share of the
+/// changes.
+const FLICKERS: f64 = 0.1;
+
 /// Positions whose noise or resolution is large beside the motion between samples: the velocities of the
 /// model are their differences.
 pub(super) fn note(recording: &Recording) -> Option<String> {
@@ -53,19 +57,26 @@ fn coarseness(recording: &Recording) -> Option<(String, f64, f64)> {
     let between = median(&mut ways.into_iter().filter(|w| *w > 0.1 * most).collect::<Vec<f64>>()) / stride as f64;
     let off = |c: &&Channel| {
         let step = resolution(&c.values);
-        // Steps of a counter: all changes are a few of them, and not all are the same.
-        let steps = || c.values.windows(2).map(|w| (w[1] - w[0]).abs() / step).filter(|n| n.is_finite());
-        let is_counted =
-            step > 0.1 * between && steps().all(|n| (n - n.round()).abs() < 0.01) && steps().any(|n| n.round() != 1.0);
+        let is_counted = step > 0.1 * between && is_counted(&c.values, step);
         (if is_counted { step / 6.0f64.sqrt() } else { 2.0f64.sqrt() * noise_of(&c.values) }, c.name.clone())
     };
     let (off, name) = some.iter().map(off).max_by(|a, b| a.0.total_cmp(&b.0))?;
     (between > 0.0).then_some((name, off, between))
 }
 
+/// Whether these are the steps of a counter: all changes are a few of them, and one change often differs by
+/// one step from the next. Where it seldom does, as of a drive that moves by whole steps, positions are
+/// exact.
+fn is_counted(values: &[f64], step: f64) -> bool {
+    let steps: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]) / step).filter(|n| n.is_finite()).collect();
+    let flickers = steps.windows(2).filter(|w| (w[1] - w[0]).abs().round() == 1.0).count();
+    let moves = steps.iter().filter(|n| **n != 0.0).count();
+    steps.iter().all(|n| (n - n.round()).abs() < 0.01) && flickers as f64 > FLICKERS * moves as f64
+}
+
 /// The noise of positions by their second to sixth differences: of motion that bends between samples the
 /// higher ones have less.
-fn noise_of(values: &[f64]) -> f64 {
+pub(super) fn noise_of(values: &[f64]) -> f64 {
     let (mut differences, mut least) = (values.to_vec(), f64::INFINITY);
     // The root of the sum of the squares of binomial coefficients.
     for root in [6.0f64, 70.0, 924.0].map(f64::sqrt) {

@@ -211,5 +211,8 @@ fn positions_that_are_coarse_beside_the_motion_are_said() {
     let counted = notes(&|x, _| [(x / 1e-5).round() * 1e-5, 0.0]);
     assert!(is_said(&counted) && counted.iter().any(|n| n.contains("`every = 0.00")), "{counted:?}");
     assert!(is_said(&notes(&|x, k| [x + noise(1e-5, k), 0.0])));
+    // A drive that moves by one, two and four whole steps is where it says.
+    let whole = |k: usize| (0..k).map(|k| [1, 2, -1, -4][k / 200 % 4]).sum::<i64>() as f64 * 1e-5;
+    assert!(!is_said(&notes(&|_, k| [whole(k), 0.0])));
     assert!(notes(&|x, k| [if k == 77 { x + 0.5 } else { x }, 0.0]).iter().any(|n| n.contains("jumps 2 times faster")));
 }
