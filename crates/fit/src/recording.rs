@@ -41,6 +41,9 @@ pub struct Recording {
     pub start: f64,
     /// The samples without a gap between them, in order; a longer time than usual lies between two ranges.
     pub pieces: Vec<Range<usize>>,
+    /// The samples, in order, that only say where the motion turned back between two others: there nothing is
+    /// compared.
+    pub turns: Vec<usize>,
     /// What the contact is driven with. Names are those of inputs in a scenario (`normal_force`,
     /// `wrench.fx`, `twist.vx`, ...), and `position.x`, `position.y`, `position.theta` for the recorded pose
     /// of a prescribed body. All values are finite. A velocity is the mean from its sample until the next

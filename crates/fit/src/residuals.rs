@@ -129,9 +129,12 @@ pub fn channels(problem: &Problem<'_>, point: &[f64]) -> Result<Vec<Channel>, En
             of.seen = rms(seen.into_iter());
             let rest = of.errors(fitted..of.model.len());
             of.held_out = (!rest.is_empty()).then(|| rms(rest.into_iter()));
-            // A motion that does not repeat to the last digit does not count: the model has it.
-            let errors: Vec<f64> = of.model.iter().zip(&of.measured).map(|(model, x)| model - x).collect();
-            of.repeatability = period(&of.measured).map(|period| repeatability(&errors, period));
+            // A motion that does not repeat to the last digit does not count: the model has it. Samples in
+            // the same distance, which those where the motion turns are not.
+            let all_but_turns = (0..of.model.len()).filter(|i| recording.turns.binary_search(i).is_err());
+            let (errors, measured): (Vec<f64>, Vec<f64>) =
+                all_but_turns.map(|i| (of.model[i] - of.measured[i], of.measured[i])).unzip();
+            of.repeatability = period(&measured).map(|period| repeatability(&errors, period));
             all.push(of);
         }
     }
@@ -218,8 +221,8 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
         let recording = problem.repeated.iter().map(|r| &r.recording).find(|r| r.name == channel.recording);
         let path = recording.and_then(|r| r.inputs.iter().find(|c| c.name.starts_with("position.")));
         let velocity: Option<Vec<f64>> = path.map(|p| {
-            let of = |i: usize| p.values[i] - p.values[i.max(1) - 1];
-            (0..n).map(of).collect()
+            let of = |i: usize| (p.values[i] - p.values[i - 1]) / (channel.time[i] - channel.time[i - 1]);
+            (0..n).map(|i| if i == 0 { 0.0 } else { of(i) }).collect()
         });
         let mut causes: Vec<(&'static str, Vec<f64>)> =
             vec![("the force", channel.model[..n].to_vec()), ("the time", channel.time[..n].to_vec())];
@@ -231,7 +234,7 @@ pub fn misfit(problem: &Problem<'_>, channels: &[Channel]) -> Vec<Misfit> {
         // Groups of independent samples would explain (GROUPS - 1)/effective by chance.
         let chance = (GROUPS as f64 - 1.0) / effective.max(GROUPS as f64);
         let line_chance = 1.0 / effective.max(GROUPS as f64);
-        let step = if channel.time.len() > 1 { channel.time[1] - channel.time[0] } else { 0.0 };
+        let step = median(channel.time.windows(2).map(|t| t[1] - t[0]).collect());
         if channel.correlated > 3.0 * step && channel.residual > 2.0 * channel.sensor {
             let sentence = format!(
                 "the residual is {:.1} times the sensor's noise and correlated over {} s: the contact differs from the \

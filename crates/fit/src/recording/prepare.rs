@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bristle::error::ParameterError;
 
-use super::decimate::{averaged, kept, mean_velocities};
+use super::decimate::{Way, averaged, kept, mean_velocities, with_turns};
 use super::error::RecordingError;
 use super::plausible::{self, median};
 use super::rows::{GAP, Rows, Values};
@@ -156,21 +156,43 @@ impl Rows<'_> {
         let usual = median(&mut steps);
         let pieces = self.pieces(spec.gap.unwrap_or(GAP * usual));
         let every = spec.every.unwrap_or(0.0);
-        let (rows, of_kept) = match spec.every {
-            Some(every) => kept(&self.time, &pieces, every, usual),
-            None => ((0..self.time.len()).collect(), pieces.clone()),
-        };
-        if rows.len() < self.time.len() {
-            let how = if spec.average { "forces and what is compared are means" } else { "the others are not used" };
-            self.notes.push(format!("{} of {} rows are kept, one in {every} s; {how}.", rows.len(), self.time.len()));
+        let mut rows: Vec<usize> = (0..self.time.len()).collect();
+        let (mut of_kept, mut turns) = (pieces.clone(), Vec::new());
+        if spec.every.is_some() {
+            let (in_time, of_these) = kept(&self.time, &pieces, every, usual);
+            let way = |Values { quantity, values }: &Values<'_>| {
+                let is_rotation = matches!(quantity.kind, Kind::Angle | Kind::AngularSpeed);
+                match quantity.kind {
+                    Kind::Length | Kind::Angle => Some(Way::of_positions(values, is_rotation)),
+                    Kind::Speed | Kind::AngularSpeed => {
+                        Some(Way::of_velocities(&self.time, values, is_rotation, [every, usual]))
+                    }
+                    _ => None,
+                }
+            };
+            let ways: Vec<Way> = self.inputs.iter().filter_map(way).collect();
+            (rows, of_kept, turns) = with_turns(&in_time, &of_these, &ways);
+            if rows.len() < self.time.len() {
+                let (kept, all) = (in_time.len(), self.time.len());
+                let motion = match turns.len() {
+                    0 => String::new(),
+                    n => format!(", and the motion in {n} more where it turns back"),
+                };
+                let how =
+                    if spec.average { "forces and what is compared are means" } else { "the others are not used" };
+                self.notes.push(format!("{kept} of {all} rows are kept, one in {every} s{motion}; {how}."));
+            }
         }
         let channel = |Values { quantity, values }: &Values<'_>, is_input: bool| {
             let is_motion = matches!(quantity.kind, Kind::Length | Kind::Angle);
-            let values = match quantity.kind {
+            let mut values: Vec<f64> = match quantity.kind {
                 Kind::Speed | Kind::AngularSpeed if is_input => mean_velocities(&self.time, values, &rows),
                 _ if spec.average && !(is_input && is_motion) => averaged(&self.time, values, &pieces, &rows, every),
                 _ => rows.iter().map(|k| values[*k]).collect(),
             };
+            if !is_input {
+                turns.iter().for_each(|i: &usize| values[*i] = f64::NAN);
+            }
             Channel { name: quantity.name.clone(), values, sign: quantity.sign }
         };
         let inputs: Vec<Channel> = self.inputs.iter().map(|values| channel(values, true)).collect();
@@ -191,6 +213,7 @@ impl Rows<'_> {
             time: rows.iter().map(|k| self.time[*k] - start).collect(),
             start,
             pieces: of_kept,
+            turns,
             inputs,
             compared,
             notes: self.notes,

@@ -20,7 +20,7 @@ pub struct RecordingSpec {
     pub to: Option<f64>,
     /// Samples with a smaller normal force \[N\] are not compared.
     pub least_normal_force: Option<f64>,
-    /// Time between the samples that are kept \[s\]; all of them if not given.
+    /// Time between the samples that are compared \[s\]; all of them if not given.
     pub every: Option<f64>,
     /// Whether forces and what is compared are averaged over `every`, in place of the sample alone.
     #[serde(default)]
