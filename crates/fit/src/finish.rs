@@ -23,11 +23,13 @@ const SAME_SPEED: f64 = 1.2;
 /// What is said of a channel with a few samples that are far off.
 fn outliers(channel: &Channel) -> Option<String> {
     const FAR: f64 = 10.0;
+    // More of them are no outliers: the law does not fit.
+    const MOST: f64 = 0.05;
     let errors = channel.errors(0..channel.fitted);
     // The usual deviation, which a few samples do not change.
     let usual = median(errors.iter().map(|e| e.abs()).collect()) / 0.6745;
     let far = errors.iter().filter(|e| e.abs() > FAR * usual).count();
-    (far > 0 && 50 * far < errors.len() && channel.residual > 2.0 * usual).then(|| {
+    (far > 0 && (far as f64) < MOST * errors.len() as f64 && channel.residual > 2.0 * usual).then(|| {
         format!(
             "{}: {far} of {} samples are more than {FAR} usual deviations off; `loss = \"huber\"` bears such ones",
             channel.name,

@@ -276,7 +276,7 @@ pub fn fit(file: &FitFile, recordings: &[Recording], changes: &[String], ask: &A
     let starts = search.screen(&mut notes)?;
     search.refine(&starts[0].point, 4, &|_, _, values| 1e-3 * deviation_of(values))?;
     let before = beforehand(&search.problem, &search.held());
-    let mut best = search.of_many(&starts)?;
+    let mut best = search.of_many(&starts, &mut notes)?;
     best = search.escaped(best)?;
     best = search.resolved(best)?;
     best = search.reweighted(best)?;

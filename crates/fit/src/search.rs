@@ -42,6 +42,9 @@ pub(crate) fn is_ratio(unknown: &Unknown) -> bool {
 /// A given sign of the force is doubted if the other one leaves less than this share of the squares.
 const WRONG_SIGN: f64 = 0.5;
 
+/// Searches whose costs differ by at most this factor count as ended at one minimum.
+const SAME_MINIMUM: f64 = 1.01;
+
 /// The starts that are looked at for each one that is searched from.
 const SCREENED: usize = 6;
 
@@ -206,16 +209,27 @@ impl Searching<'_> {
         self.again(best, &held, point, "shorter steps")
     }
 
-    /// The best of the searches from many points: all a little way, and the best three to the end.
-    pub(crate) fn of_many(&mut self, starts: &[Start]) -> Result<Found, FitError> {
+    /// The best of the searches from many points: all a little way, and the best three to the end. Where the
+    /// others of these end elsewhere, `notes` says so: there may be a better minimum than the best.
+    pub(crate) fn of_many(&mut self, starts: &[Start], notes: &mut Vec<String>) -> Result<Found, FitError> {
         let settings = Settings { evaluations: self.file.spec.evaluations.min(10), ..Settings::default() };
         let mut some: Vec<Found> = self.search(starts, settings, "starts")?.into_iter().flatten().collect();
         some.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         some.truncate(3);
         let starts: Vec<Start> = some.iter().map(|f| Start { point: f.point.clone(), held: f.held.clone() }).collect();
         let settings = Settings { evaluations: self.file.spec.evaluations, ..Settings::default() };
-        let more = self.search(&starts, settings, "best starts")?;
-        let all = more.into_iter().flatten().chain(some);
+        let more: Vec<Found> = self.search(&starts, settings, "best starts")?.into_iter().flatten().collect();
+        // Without noise all are near 0.
+        let nothing = |f: &Found| 1e-8 * f.linear.residual.len() as f64;
+        let least = more.iter().map(|f| f.cost.max(nothing(f))).fold(f64::INFINITY, f64::min);
+        let worse = more.iter().filter(|f| f.converged && f.cost > SAME_MINIMUM * least).count();
+        if worse > 0 && worse + 1 == more.len() && !self.stopped {
+            notes.push(format!(
+                "of the best {} starts one alone came to the least misfit of them: more `starts` may find a better fit",
+                more.len()
+            ));
+        }
+        let all = more.into_iter().chain(some);
         let none = if self.stopped { FitError::Stopped } else { FitError::NoStart };
         all.min_by(|a, b| a.cost.total_cmp(&b.cost)).ok_or(none)
     }
