@@ -27,6 +27,13 @@ struct Stage {
     mu_d: f32,
     chi: f32,
     extrapolation: f32,
+    // Whether the base is first cut to the limit of this stage, if the law cuts bristles.
+    cuts: bool,
+}
+
+// The same stage without a length, which only cuts bristles to its limit.
+fn without_length(st: Stage) -> Stage {
+    return Stage(0.0, st.damping, st.mu_c, st.mu_d, st.chi, st.extrapolation, st.cuts);
 }
 
 // What follows from the velocity of a cell and does not depend on the stage.

@@ -292,7 +292,7 @@ fn over_an_edge(first: u32, lifted: u32, tilt: vec3f, carries: u32) -> u32 {
 // Commits the stage that is pending, under the motion of the surfaces in it.
 fn commit_parts() {
     if (pending) {
-        commit_cells(directed(at(patch_twist, patch_point())), committed(pending_stage));
+        commit_cells(directed(at(patch_twist, patch_point())), committed(pending_stage, false));
         pending = false;
     }
 }

@@ -134,8 +134,8 @@ fn to_commit(st: Stage) -> Pending {
     return Pending(st.a_sigma0, st.mu_c, st.mu_d, st.extrapolation);
 }
 
-fn committed(p: Pending) -> Stage {
-    return Stage(p.a_sigma0, 0.0, p.mu_c, p.mu_d, 1.0, p.extrapolation);
+fn committed(p: Pending, cuts: bool) -> Stage {
+    return Stage(p.a_sigma0, 0.0, p.mu_c, p.mu_d, 1.0, p.extrapolation, cuts);
 }
 
 // The constants of the present stage, which is a long and has inputs v.
@@ -149,7 +149,9 @@ fn stage_constants(v: Inputs, a: f32) -> Stage {
         chi = c.mass / fall;
     }
     let extrapolation = select(EXTRAPOLATION, 1.0, second);
-    return Stage(a * c.sigma0, c.sigma1 / (c.sigma0 * a), v.mu_c, mu_d, chi, extrapolation);
+    // The limit may have fallen with the inputs' jump, docs/model.md (36a).
+    let cuts = at_least > 1u && c.kind == KIND_PRESCRIBED && !second;
+    return Stage(a * c.sigma0, c.sigma1 / (c.sigma0 * a), v.mu_c, mu_d, chi, extrapolation, cuts);
 }
 
 // One pass of a task. The lanes that share a contact come here together.
@@ -180,7 +182,7 @@ fn pass_over_bristles(task: u32) {
         follow_parts(tau, dt, transform(q, dt), q);
     }
     let twist = directed(at(patch_twist, patch_point()));
-    let sums = patch_wrench(sweep(k, twist, pending, committed(pending_stage), solving, st));
+    let sums = patch_wrench(sweep(k, twist, pending, committed(pending_stage, st.cuts), solving, st));
     pending = false;
     passes += 1u;
     var solved = false;

@@ -134,7 +134,7 @@ impl ImplicitPatch {
         let f = self.friction.effective_for_law();
         let a_sigma0 = dt * f.sigma0;
         let damping = f.sigma1 / a_sigma0;
-        Stage { a_sigma0, damping, mu_c: f.mu_c, mu_d: f.mu_s - f.mu_c, chi: 1.0, extrapolation: 1.0 }
+        Stage { a_sigma0, damping, mu_c: f.mu_c, mu_d: f.mu_s - f.mu_c, chi: 1.0, extrapolation: 1.0, cuts: 0.0 }
     }
 }
 

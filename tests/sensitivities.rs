@@ -23,6 +23,8 @@ struct Case {
     force: [f64; 3],
     /// The loads, or the twist, at the knots.
     loads: [[f64; KNOTS.len()]; 3],
+    /// Whether they jump there, and stay between.
+    jumps: bool,
 }
 
 /// Numbers from 0 to 1 that look random.
@@ -116,7 +118,7 @@ impl Case {
         let bristles = if moves { Bristles::Steady } else { Bristles::Unloaded };
         let initial = Initial { pose: [px, py, draw.between(-2.0, 2.0)].into(), bristles };
         let contact = Contact { patch, model, friction, body, inputs: Inputs::default(), initial };
-        Self { contact, force, loads }
+        Self { contact, force, loads, jumps: false }
     }
 
     fn build(&self) -> Contact {
@@ -125,7 +127,7 @@ impl Case {
         contact.inputs.normal_force = Signal::sines(mean, vec![Sine { amplitude, omega, phase: 0.4 }]);
         let lines = self.loads.map(|of| {
             let points: Vec<(f64, f64)> = KNOTS.into_iter().zip(of).collect();
-            Signal::linear(&points).unwrap()
+            if self.jumps { Signal::steps(&points).unwrap() } else { Signal::linear(&points).unwrap() }
         });
         match &mut contact.body {
             Body::Prescribed { twist, .. } => *twist = lines,
@@ -169,8 +171,15 @@ impl Case {
                 all.extend(["body.offset.0", "body.offset.1"].map(|name| (Sensitivity::over(name), 0.01)));
             }
         } else {
-            all.push((Sensitivity::knot("inputs.twist.vy", &KNOTS, 1).unwrap(), 0.03));
-            all.push((Sensitivity::knot("inputs.twist.w", &KNOTS, 2).unwrap(), 3.0));
+            for (path, knot, size) in [("inputs.twist.vy", 1, 0.03), ("inputs.twist.w", 2, 3.0)] {
+                let with = if self.jumps {
+                    let points = [0, 1, 2, 3].map(|i| (KNOTS[i], f64::from(u8::from(i == knot))));
+                    Sensitivity::along(path, Signal::steps(&points).unwrap())
+                } else {
+                    Sensitivity::knot(path, &KNOTS, knot).unwrap()
+                };
+                all.push((with, size));
+            }
         }
         if let Some(point) = self.contact.model.point() {
             // Quinn's friction has a kink at rest.
@@ -387,6 +396,21 @@ fn derivatives_are_the_limits_of_difference_quotients() {
     println!("{unsolved} of {count} contacts with an unsolved stage");
     tally.check();
     assert!(unsolved * 50 <= count, "{unsolved} of {count} contacts with an unsolved stage");
+}
+
+/// Where the twist jumps, a viscoelasto-plastic bristle is cut to the limit, if that falls.
+#[test]
+fn derivatives_go_through_limits_that_fall_at_once() {
+    let mut tally = Tally::default();
+    for k in 0..480 {
+        let case = Case { jumps: true, ..Case::new(k) };
+        let contact = &case.contact;
+        if contact.friction.law == Law::ViscoelastoPlastic && contact.body.free().is_none() {
+            tally.compare(k, &case, |p| (p + k / 4).is_multiple_of(4));
+        }
+    }
+    tally.check();
+    assert!(tally.compared >= 90, "{}", tally.compared);
 }
 
 /// Case `k` as a point contact under a law.

@@ -2,6 +2,7 @@
 // Twin: src/solver/laws/dahl.rs.
 
 const DIRECTED = false;
+const CUTS = false;
 
 fn law_travel(a_sigma0: f32, speed: Real, along: Real) -> Real {
     return a_sigma0 * speed;

@@ -2,6 +2,7 @@
 // partly plastic between, by the plastic share (11). Twin: src/solver/laws/elasto_plastic.rs.
 
 const DIRECTED = true;
+const CUTS = false;
 
 fn law_travel(a_sigma0: f32, speed: Real, along: Real) -> Real {
     return max(0.5 * a_sigma0 * (speed + along), Real(0.0));

@@ -1,6 +1,7 @@
 // LuGre, docs/model.md (9): all motion is plastic, whatever the load. Twin: src/solver/laws/lugre.rs.
 
 const DIRECTED = false;
+const CUTS = false;
 
 fn law_travel(a_sigma0: f32, speed: Real, along: Real) -> Real {
     return a_sigma0 * speed;

@@ -2,6 +2,7 @@
 // slider. Twin: src/solver/laws/viscoelasto_plastic.rs.
 
 const DIRECTED = true;
+const CUTS = true;
 
 fn law_travel(a_sigma0: f32, speed: Real, along: Real) -> Real {
     return Real(0.0);

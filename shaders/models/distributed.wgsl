@@ -57,6 +57,11 @@ fn sweep_cell(i: u32, k: Consts, u: vec3f, commit: bool, committed: Stage, evalu
     var zx = cell_zx[here];
     var zy = cell_zy[here];
     if (commit) {
+        if (CUTS && committed.cuts) {
+            let d = slip(k, trial(i, without_length(committed), m, zx, zy).t).d;
+            zx *= d;
+            zy *= d;
+        }
         let t = trial(i, committed, m, zx, zy);
         let d = slip(k, t.t).d;
         // An elastic bristle moves by a sigma0 v exactly. The difference d y - zeta would lose digits, and a

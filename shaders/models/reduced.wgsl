@@ -115,9 +115,10 @@ fn reference_point() -> vec2f {
 fn sweep(k: Consts, v: vec3f, commit: bool, committed: Stage, evaluate: bool, next: Stage) -> Sums {
     let m = drive(k, v);
     if (commit) {
-        let sum = add3(zeta, kept[own()].zeta_low, committed.extrapolation * bristle(k, committed, m).step);
-        zeta = sum.high;
-        kept[own()].zeta_low = sum.low;
+        if (CUTS && committed.cuts) {
+            move_base(bristle(k, without_length(committed), m).step);
+        }
+        move_base(committed.extrapolation * bristle(k, committed, m).step);
     }
     if (!evaluate) {
         return Sums(vec3f(0.0), vec3f(0.0), vec3f(0.0), vec3f(0.0));
@@ -167,6 +168,13 @@ fn restore() {
 fn force_change() -> vec3f {
     let state = &kept[own()];
     return vec3f(1.0, 1.0, radius) * ((zeta - state.saved) + (state.zeta_low - state.saved_low));
+}
+
+// Moves the state, with what its rounding leaves.
+fn move_base(step: vec3f) {
+    let sum = add3(zeta, kept[own()].zeta_low, step);
+    zeta = sum.high;
+    kept[own()].zeta_low = sum.low;
 }
 
 // How twist v of the centre of pressure drives the bristle.

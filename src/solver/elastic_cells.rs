@@ -68,8 +68,15 @@ impl<R: Real> ElasticCells<R> {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         // A stage that is not asked for is replaced by one that moves nothing, under a limit that no bristle
         // reaches.
-        let none =
-            Stage { a_sigma0: zero, damping: zero, mu_c: R::splat(1e15), mu_d: zero, chi: one, extrapolation: zero };
+        let none = Stage {
+            a_sigma0: zero,
+            damping: zero,
+            mu_c: R::splat(1e15),
+            mu_d: zero,
+            chi: one,
+            extrapolation: zero,
+            cuts: zero,
+        };
         let (done, st) = (commit.unwrap_or(&none), next.unwrap_or(&none));
         let (done_limit, limit) = (elastic_below(k, done), elastic_below(k, st));
         let mut s = [zero; 7];

@@ -71,6 +71,9 @@ pub struct Stage<R> {
     pub chi: R,
     /// The next stage starts from `zeta_b + extrapolation (zeta* - zeta_b)`: `1 + sqrt 2`, then 1.
     pub extrapolation: R,
+    /// 1 where the base is first cut to the limit of this stage, if the law cuts bristles, `docs/model.md`
+    /// (36a); else 0.
+    pub cuts: R,
 }
 
 impl Stage<f64> {
@@ -84,11 +87,18 @@ impl Stage<f64> {
             mu_d: R::splat(self.mu_d),
             chi: R::splat(self.chi),
             extrapolation: R::splat(self.extrapolation),
+            cuts: R::splat(self.cuts),
         }
     }
 }
 
 impl<R: Real> Stage<R> {
+    /// The same stage without a length, which only cuts bristles to its limit.
+    #[inline(always)]
+    pub fn without_length(&self) -> Self {
+        Self { a_sigma0: R::splat(0.0), ..*self }
+    }
+
     /// `a` where the mask is set, else `b`.
     #[inline(always)]
     pub fn select(mask: R::Mask, a: &Self, b: &Self) -> Self {
@@ -99,6 +109,7 @@ impl<R: Real> Stage<R> {
             mu_d: R::select(mask, a.mu_d, b.mu_d),
             chi: R::select(mask, a.chi, b.chi),
             extrapolation: R::select(mask, a.extrapolation, b.extrapolation),
+            cuts: R::select(mask, a.cuts, b.cuts),
         }
     }
 }

@@ -151,7 +151,8 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
     pub fn new(bristles: B, tolerance: Option<f64>) -> Self {
         let (zero, one) = (R::splat(0.0), R::splat(1.0));
         let none = Vec3::zero();
-        let pending_stage = Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one };
+        let pending_stage =
+            Stage { a_sigma0: one, damping: one, mu_c: one, mu_d: zero, chi: one, extrapolation: one, cuts: zero };
         Self {
             bristles,
             tolerance,
@@ -411,7 +412,9 @@ impl<R: Real, B: Bristles<R>> LaneSolver for Solver<R, B> {
         self.body.h_next.set(l, state.h_next);
         set_bit(&mut self.body.pending, l, state.pending.is_some());
         if let Some(stage) = state.pending {
-            let Stage { a_sigma0, damping, mu_c, mu_d, chi, extrapolation } = &mut self.body.pending_stage;
+            let Stage { a_sigma0, damping, mu_c, mu_d, chi, extrapolation, cuts } = &mut self.body.pending_stage;
+            // A stage of a prescribed motion, which may cut, is never pending between two passes.
+            cuts.set(l, 0.0);
             for (to, from) in [a_sigma0, damping, mu_c, mu_d, chi, extrapolation].into_iter().zip(stage) {
                 to.set(l, from);
             }

@@ -20,6 +20,9 @@ pub trait Law {
     /// [`super::transition`] up to the limit.
     const ELASTIC: bool = Self::LAW.is_elastic();
 
+    /// Whether a stage without a length changes a bristle: cuts it, if it is beyond its limit, to the limit.
+    const CUTS: bool = false;
+
     /// The plastic travel over a stage [-]: `a lambda` times the limit of a bristle whose motion is wholly
     /// plastic. `speed` is the length of `D` and `along` its component along the bristle [m/s].
     fn travel<R: Real>(a_sigma0: R, speed: R, along: R) -> R;

@@ -42,6 +42,7 @@ copies! {
             mu_d: R::splat(v[slot::MU_S] - v[slot::MU_C]),
             chi: R::splat(1.0),
             extrapolation: R::splat(1.0),
+            cuts: R::splat(0.0),
         };
         let point = solver.patch_point();
         let twist = at(Vec3::new(R::splat(u.vx), R::splat(u.vy), R::splat(u.w)), point);

@@ -183,8 +183,12 @@ impl<R: Real, B: Bristles<R>> Solver<R, B> {
             chi = R::select(self.takes_true_slope(), one, chi);
         }
         let extrapolation = R::select(R::from_bitmask(self.stage.second), one, R::splat(EXTRAPOLATION));
+        // The limit may have fallen with the inputs' jump, docs/model.md (36a).
+        let zero = R::splat(0.0);
+        let cuts = R::and(one.lt(self.body.at_least), R::from_bitmask(self.contacts.prescribed & !self.stage.second));
+        let cuts = R::select(cuts, one, zero);
         let (a_sigma0, damping) = (self.step.a_sigma0, self.step.damping);
-        Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation }
+        Stage { a_sigma0, damping, mu_c: v[slot::MU_C], mu_d, chi, extrapolation, cuts }
     }
 
     /// One pass. It is called through [`pass`], which is compiled for the instruction set of the number type.

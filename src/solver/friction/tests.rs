@@ -20,6 +20,7 @@ fn stage(f: &Friction, a: f64) -> Stage<f64> {
         mu_d: f.mu_s - f.mu_c,
         chi: 1.0,
         extrapolation: 1.0,
+        cuts: 0.0,
     }
 }
 
@@ -352,6 +353,7 @@ fn single_precision_gives_the_state_within_its_rounding() {
                     mu_d: wide.mu_d as f32,
                     chi: 1.0f32,
                     extrapolation: 1.0,
+                    cuts: 0.0,
                 };
                 let k = Consts::<f32>::new(&f);
                 let (m, narrow) = (motion(&k, v[0] as f32, v[1] as f32), zb.map(|z| z as f32));
@@ -379,6 +381,7 @@ fn lanes_give_what_single_numbers_give() {
             mu_d: Wide::splat(st.mu_d),
             chi: Wide::splat(1.0),
             extrapolation: Wide::splat(1.0),
+            cuts: Wide::splat(0.0),
         };
         let all: Vec<_> = states().take(320).collect();
         for group in all.chunks(Wide::LANES) {

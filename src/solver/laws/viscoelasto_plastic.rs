@@ -19,6 +19,7 @@ pub const AT_LIMIT: f64 = 1.0 - 1e-5;
 impl Law for ViscoelastoPlastic {
     const LAW: crate::friction::Law = crate::friction::Law::ViscoelastoPlastic;
     const DIRECTED: bool = true;
+    const CUTS: bool = true;
 
     #[inline(always)]
     fn travel<R: Real>(_a_sigma0: R, _speed: R, _along: R) -> R {

@@ -198,6 +198,9 @@ fn commit_groups<R: Real, L: Law>(
 ) {
     let n = work.len();
     let (zx, zy) = (&mut zx[..n], &mut zy[..n]);
+    if L::CUTS && R::any(R::splat(0.0).lt(st.cuts)) {
+        cut::<R, L>([zx, zy], work, k, st);
+    }
     if !L::ELASTIC {
         for i in 0..n {
             let d = L::slip(k, &trial::<R, L>(st, &work[i].motion, zx[i], zy[i]).t).d;
@@ -215,6 +218,16 @@ fn commit_groups<R: Real, L: Law>(
     transition.solve::<true>(k, len);
     for i in 0..n {
         (zx[i], zy[i]) = committed([zx[i], zy[i]], &work[i], transition.d(i, work[i].d), st);
+    }
+}
+
+/// Cuts the bases to the limit of stage `st`, `docs/model.md` (36a).
+#[inline(always)]
+fn cut<R: Real, L: Law>([zx, zy]: [&mut [R]; 2], work: &[Work<R>], k: &Consts<R>, st: &Stage<R>) {
+    for i in 0..work.len() {
+        let d = L::slip(k, &trial::<R, L>(&st.without_length(), &work[i].motion, zx[i], zy[i]).t).d;
+        let back = st.cuts * (d - R::splat(1.0));
+        (zx[i], zy[i]) = (back.fma(zx[i], zx[i]), back.fma(zy[i], zy[i]));
     }
 }
 

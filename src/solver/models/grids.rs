@@ -150,9 +150,10 @@ impl<R: Real> Bristles<R> for Grids<R> {
         (next, evaluating): (&Stage<R>, Bits),
     ) -> (Vec3<R>, Mat3<R>) {
         let zero = R::splat(0.0);
-        // A stage with an extrapolation of 0 leaves the bases of lanes that commit nothing as they are.
-        let extrapolation = R::select(R::from_bitmask(committing), committed.extrapolation, zero);
-        let committed = Stage { extrapolation, ..*committed };
+        // A stage with an extrapolation of 0 that does not cut leaves lanes that commit nothing as they are.
+        let [extrapolation, cuts] =
+            [committed.extrapolation, committed.cuts].map(|x| R::select(R::from_bitmask(committing), x, zero));
+        let committed = Stage { extrapolation, cuts, ..*committed };
         let stages = [(committing != 0).then_some(&committed), (evaluating != 0).then_some(next)];
         let mut s = [zero; 12];
         let mut start = 0;

@@ -366,6 +366,14 @@ copies! {
 }
 
 impl<R: Real> Reduced<R> {
+    /// Moves the states of some lanes, with what their rounding leaves.
+    #[inline(always)]
+    fn move_base(&mut self, lanes: R::Mask, step: Vec3<R>) {
+        let (high, low) = add3(self.zeta, self.zeta_low, step);
+        self.zeta = Vec3::select(lanes, high, self.zeta);
+        self.zeta_low = Vec3::select(lanes, low, self.zeta_low);
+    }
+
     #[inline(always)]
     fn sweep_law<L: Law>(
         &mut self,
@@ -376,10 +384,12 @@ impl<R: Real> Reduced<R> {
         let one = R::splat(1.0);
         let drive = self.drive(v);
         let committing = R::from_bitmask(committing);
+        if L::CUTS && R::any(R::splat(0.0).lt(committed.cuts)) {
+            let z = self.bristle::<L>(&committed.without_length(), &drive, committing);
+            self.move_base(committing, z.step * committed.cuts);
+        }
         let z = self.bristle::<L>(committed, &drive, committing);
-        let (high, low) = add3(self.zeta, self.zeta_low, z.step * committed.extrapolation);
-        self.zeta = Vec3::select(committing, high, self.zeta);
-        self.zeta_low = Vec3::select(committing, low, self.zeta_low);
+        self.move_base(committing, z.step * committed.extrapolation);
         self.root = R::select(committing, z.root, self.root);
         let evaluating = R::from_bitmask(evaluating);
         let z = self.bristle::<L>(next, &drive, evaluating);

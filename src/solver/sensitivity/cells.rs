@@ -53,6 +53,13 @@ pub struct Shared {
     pub sigma2: [f64; TANGENTS],
 }
 
+impl Shared {
+    /// Those of a stage without a length.
+    fn without_length(&self) -> Self {
+        Self { constants: Constants { travel: [0.0; TANGENTS], ..self.constants }, ..*self }
+    }
+}
+
 /// The derivatives of the constants of friction. Most parameters change none or one, so that the others are
 /// left out.
 #[derive(Clone, Copy, Debug)]
@@ -122,9 +129,19 @@ fn commit_cells<R: Real, L: Law>(
 ) {
     let (st, u) = (st.splat::<R>(), [R::splat(u[0]), R::splat(u[1]), R::splat(u[2])]);
     let rest = R::splat(1.0) - st.extrapolation;
+    let cuts = L::CUTS && R::any(R::splat(0.0).lt(st.cuts));
+    let cut = cuts.then(|| (st.without_length(), shared.without_length()));
     for ((i, group), factor) in tangents.iter_mut().enumerate().zip(cells.factors()) {
         let (x, y) = (cells.x[i], cells.y[i]);
-        let of = partials::<R, L>(k, &st, factor, [x, y], u, [cells.zx[i], cells.zy[i]]);
+        let mut z = [cells.zx[i], cells.zy[i]];
+        if let Some((st, shared)) = &cut {
+            let of = partials::<R, L>(k, st, factor, [x, y], u, z);
+            for (j, base) in group.iter_mut().enumerate().take(shared.count) {
+                (*base, _) = state::<R>(&of, st, [x, y], *base, shared, j);
+            }
+            z = [z[0] + of.step[0], z[1] + of.step[1]];
+        }
+        let of = partials::<R, L>(k, &st, factor, [x, y], u, z);
         for (j, base) in group.iter_mut().enumerate().take(shared.count) {
             let (dz, _) = state::<R>(&of, &st, [x, y], *base, shared, j);
             base[0] = rest.fma(base[0], st.extrapolation * dz[0]);

@@ -100,6 +100,7 @@ fn values(st: &Stage<Dual>) -> Stage<f64> {
         mu_d: st.mu_d.v,
         chi: st.chi.v,
         extrapolation: st.extrapolation.v,
+        cuts: st.cuts.v,
     }
 }
 

@@ -10,6 +10,7 @@ mod axes;
 mod batch;
 mod converged;
 mod energy;
+mod falls;
 mod grip;
 mod leave;
 mod own_inputs;
@@ -150,6 +151,7 @@ macro_rules! suite {
                 own_inputs::a_plank_on_two_belts_swings_as_its_forces_do,
                 own_inputs::a_lifted_foot_takes_no_part,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
+                falls::a_limit_that_falls_at_once_cuts_the_bristles,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
                 batch::failed_contact_is_marked_and_its_neighbours_are_unchanged,
                 batch::a_contact_that_takes_too_many_steps_is_stopped_and_its_neighbours_are_unchanged,
@@ -204,6 +206,7 @@ macro_rules! suite {
                 energy::friction_takes_work_from_what_is_led,
                 energy::friction_takes_what_a_table_puts_in_and_a_body_loses,
                 slip::what_is_dragged_slips_above_the_limit_speed_alone,
+                falls::a_limit_that_falls_at_once_cuts_the_bristles,
                 batch::results_do_not_depend_on_neighbours_order_or_threads,
             );
         }

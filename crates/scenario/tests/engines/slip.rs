@@ -23,7 +23,7 @@ const PULLS: f64 = 0.6;
 const EVERY: f64 = 0.05;
 
 /// Grids small and large, and the reduced model in every form.
-fn models() -> Vec<(&'static str, usize, Model)> {
+pub fn models() -> Vec<(&'static str, usize, Model)> {
     let table = Arc::new(Table::new(&shape(5, 0.02, Shape::Square), Rule::Cells, 10).unwrap());
     vec![
         ("5 x 5 cells", 5, Model::Distributed),

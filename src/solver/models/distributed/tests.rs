@@ -27,7 +27,15 @@ fn cells<R: Real>(n: usize, factor: fn(usize) -> f64) -> Cells<R> {
 /// Sums and bases of three passes over cells that stick in the middle and slide at the rim.
 fn passes<R: Real>(cells: &mut Cells<R>, law: Law) -> (Vec<Sums>, Vec<[f64; 2]>) {
     let k = Consts::new(&Friction { law, ..Friction::default() });
-    let st = |extrapolation| Stage { a_sigma0: 60.0, damping: 0.1, mu_c: 0.9, mu_d: 0.2, chi: 1.0, extrapolation };
+    let st = |extrapolation| Stage {
+        a_sigma0: 60.0,
+        damping: 0.1,
+        mu_c: 0.9,
+        mu_d: 0.2,
+        chi: 1.0,
+        extrapolation,
+        cuts: 0.0,
+    };
     let stages = [(None, Some(st(2.4))), (Some(st(2.4)), Some(st(1.0))), (Some(st(1.0)), None)];
     let twists = [Vec3::new(1e-3, 2e-3, 0.3), Vec3::new(-2e-3, 1e-3, 1.0), Vec3::new(4e-3, 0.0, -0.5)];
     let sums = stages.iter().zip(twists).map(|((commit, next), u)| sweep(cells, &k, u, commit.as_ref(), next.as_ref()));
@@ -92,8 +100,15 @@ fn factors_multiply_the_coefficients() {
     for &law in Law::ALL {
         let sums = |factor: fn(usize) -> f64, by: f64| {
             let k = Consts::new(&Friction { law, ..Friction::default() });
-            let st =
-                Stage { a_sigma0: 60.0, damping: 0.1, mu_c: 0.9 * by, mu_d: 0.2 * by, chi: 1.0, extrapolation: 2.4 };
+            let st = Stage {
+                a_sigma0: 60.0,
+                damping: 0.1,
+                mu_c: 0.9 * by,
+                mu_d: 0.2 * by,
+                chi: 1.0,
+                extrapolation: 2.4,
+                cuts: 0.0,
+            };
             let mut cells = cells::<f64>(5, factor);
             let first = sweep(&mut cells, &k, Vec3::new(1e-3, 2e-3, 0.3), None, Some(&st));
             (first, sweep(&mut cells, &k, Vec3::new(0.0, 2e-3, -0.3), Some(&st), Some(&st)), cells.bristles([0.0; 3]))

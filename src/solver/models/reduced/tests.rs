@@ -26,6 +26,7 @@ fn the_gain_is_the_derivative_of_the_resistance() {
                 mu_d: friction.mu_s - friction.mu_c,
                 chi: 1.0,
                 extrapolation: 1.0,
+                cuts: 0.0,
             };
             // How often the bristle stuck, was in the transition and slid.
             let mut met = [0; 3];
