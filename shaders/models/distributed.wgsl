@@ -5,7 +5,7 @@
 // No twin of src/solver/models/distributed.rs, which has the same equations in another order. A lane here
 // goes through all of them for a cell (`sweep_cell`), because other lanes work while it waits for a result. A
 // processor needs short loops over many cells, each with a part of the equations. `sweep`, `force_change` and
-// `wrench` return the same in both; tests/twins.rs compares them.
+// `wrench` return the same in both; tests/solver/twins.rs compares them.
 //
 // A loop under `@unroll TURNS` may be written out (gpu/unroll.rs).
 

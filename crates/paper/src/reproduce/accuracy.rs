@@ -154,7 +154,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Vec<Item>, Error> {
      crept 1.5e-12 m/s in steps of 1e-3 s, 7e-12 in steps of 2e-4 s and 2.8e-11 in steps of 5e-5 s on the \
      software GPU. Small grids on the CPU, which are stepped side by side, crept as fast. Larger grids on the \
      CPU, and all grids in double precision, stay within 1.2e-13 m/s (`cargo test --release -p bristle --test \
-     creep -- --nocapture`)."
+     solver -- creep:: --nocapture`)."
         .into();
     item.parameters = "In hand: Fig. 29, f1, circle, 2 s. Drift: Fig. 6. 21 x 21 cells, one contact; \
      processor time of this process, on a machine that also ran other programs"
