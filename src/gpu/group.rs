@@ -356,7 +356,11 @@ impl Group {
     /// Passes after which a dispatch has to stop.
     fn max_passes(&self, upload: &Upload) -> u32 {
         let variant = &self.kernel.variant;
-        let KernelShape { workgroup, turns, .. } = variant.shape;
+        let KernelShape { workgroup, lanes, .. } = variant.shape;
+        let own_turns = |own: &layout::Contact| own.cell_count.div_ceil(lanes * variant.shape.width());
+        let most_turns = self.parameters.iter().filter(|_| variant.is_grid()).map(own_turns).max();
+        // More than those, for loops that are not counted below.
+        let turns = most_turns.map_or(0, |turns| turns.next_power_of_two().max(4));
         let roots_loop = variant.law.is_elastic() && variant.shape.roots_loop();
         if !self.core.device.adapter.software {
             return MOST_PASSES;

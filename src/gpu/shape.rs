@@ -237,9 +237,14 @@ impl Layout {
     fn unchecked(self, cells: usize, adapter: &Adapter) -> KernelShape {
         let turns = (cells as u32).div_ceil(self.lanes * self.storage.width()).max(1);
         // A loop over private memory runs over the cells of the contact, so that contacts of many sizes share
-        // a kernel whose memory is rounded up. Of workgroup memory each takes what it needs, as that decides
-        // how many workgroups share a processor.
-        let turns = if self.storage == Storage::Private { turns.next_power_of_two().max(4) } else { turns };
+        // a kernel whose memory is rounded up. A software driver has memory enough for one size, and takes
+        // seconds to compile a kernel. Of workgroup memory each takes what it needs, as that decides how many
+        // workgroups share a processor.
+        let turns = match self.storage {
+            Storage::Private if adapter.software => turns.max(MOST_TURNS),
+            Storage::Private => turns.next_power_of_two().max(4),
+            Storage::Workgroup => turns,
+        };
         let (sums, workgroup) = match subgroups(adapter) {
             Some([least, largest]) if self.lanes < largest && self.lanes <= least => (Sums::Part, largest),
             Some([least, _]) => (Sums::Subgroups((self.lanes / least).max(1)), self.lanes),
