@@ -21,8 +21,11 @@ mod slip;
 mod steady;
 mod surface;
 
+use std::sync::Mutex;
+
 use bristle::cpu::Cpu;
-use bristle::engine::DEFAULT_TOLERANCE;
+use bristle::engine::{DEFAULT_TOLERANCE, Engine};
+use bristle::error::EngineError;
 use bristle::gpu::{Choice, Gpu};
 
 /// How close an engine has to come (`docs/model.md`, section 9).
@@ -81,23 +84,30 @@ pub const F32: Limits = Limits {
     symmetry: 1e-4,
 };
 
+/// Engines of one kind that no test uses now. Tests that run at once have one each: a driver compiles the
+/// kernels of a device one after the other.
+struct Idle(Mutex<Vec<Box<dyn Engine>>>);
+
+impl Idle {
+    /// Runs a test on an engine of them, or on one that `open` opens; if it does not, the test fails with its
+    /// message.
+    fn with(&self, open: impl FnOnce() -> Result<Box<dyn Engine>, EngineError>, test: impl FnOnce(&dyn Engine)) {
+        let idle = self.0.lock().unwrap().pop();
+        let engine = idle.unwrap_or_else(|| open().unwrap_or_else(|e| panic!("{e}")));
+        test(&*engine);
+        self.0.lock().unwrap().push(engine);
+    }
+}
+
 macro_rules! suite {
     ($name:ident, $engine:expr, $limits:expr) => {
         mod $name {
-            use std::sync::OnceLock;
-
             use super::*;
-            use bristle::engine::Engine;
-            use bristle::error::EngineError;
 
-            /// Opened once; an engine that does not open fails every test with its message.
-            fn engine() -> &'static dyn Engine {
-                static OPENED: OnceLock<Result<Box<dyn Engine>, String>> = OnceLock::new();
-                let open = || -> Result<Box<dyn Engine>, EngineError> { Ok(Box::new($engine?)) };
-                match OPENED.get_or_init(|| open().map_err(|e| e.to_string())) {
-                    Ok(engine) => &**engine,
-                    Err(message) => panic!("{message}"),
-                }
+            static IDLE: Idle = Idle(Mutex::new(Vec::new()));
+
+            fn on_engine(test: impl FnOnce(&dyn Engine)) {
+                IDLE.with(|| Ok(Box::new($engine?)), test);
             }
 
             suite!(@tests $limits;
@@ -165,9 +175,10 @@ macro_rules! suite {
             use super::*;
             use common::Adaptive;
 
-            fn engine() -> &'static dyn bristle::engine::Engine {
-                static OPENED: std::sync::OnceLock<Adaptive> = std::sync::OnceLock::new();
-                OPENED.get_or_init(|| Adaptive::new($engine, DEFAULT_TOLERANCE))
+            static IDLE: Idle = Idle(Mutex::new(Vec::new()));
+
+            fn on_engine(test: impl FnOnce(&dyn Engine)) {
+                IDLE.with(|| Ok(Box::new(Adaptive::new($engine?, DEFAULT_TOLERANCE))), test);
             }
 
             suite!(@tests $limits;
@@ -214,7 +225,7 @@ macro_rules! suite {
     (@tests $limits:expr; $($module:ident::$test:ident,)*) => {
         $(#[test]
         fn $test() {
-            super::$module::$test(engine(), &$limits);
+            on_engine(|engine| super::$module::$test(engine, &$limits));
         })*
     };
 }
@@ -250,7 +261,7 @@ const CHOSEN_F32: Limits = Limits {
     ..F32
 };
 
-suite!(adaptive cpu_adaptive, Cpu::new(), CHOSEN);
-suite!(adaptive cpu_reference_adaptive, Cpu::reference(), CHOSEN);
-suite!(adaptive cpu_single_adaptive, Cpu::single(), Limits { steady: 1.5e-5, ..CHOSEN_F32 });
-suite!(adaptive gpu_adaptive, Gpu::new(Choice::Any).unwrap_or_else(|e| panic!("{e}")), CHOSEN_F32);
+suite!(adaptive cpu_adaptive, Ok::<_, EngineError>(Cpu::new()), CHOSEN);
+suite!(adaptive cpu_reference_adaptive, Ok::<_, EngineError>(Cpu::reference()), CHOSEN);
+suite!(adaptive cpu_single_adaptive, Ok::<_, EngineError>(Cpu::single()), Limits { steady: 1.5e-5, ..CHOSEN_F32 });
+suite!(adaptive gpu_adaptive, Gpu::new(Choice::Any), CHOSEN_F32);
