@@ -106,6 +106,8 @@ fn place_of_part(first: u32, number: u32) -> vec2f {
 // (20m). Friction is linear in the shares: each patch is asked for its own under all of the normal force.
 fn balance_loads(k: Consts, u: vec3f, rate: Rate) {
     if (moves_loads) {
+        // The loops here turn no more often than those of so many passes.
+        extra_work += MOST_PARTS;
         var on_body: array<vec2f, MOST_PARTS>;
         for (var i = 0u; i < MOST_PARTS; i++) {
             for (var part = 0u; part < MOST_PARTS; part++) {
