@@ -25,7 +25,7 @@ type Course = (Vec<(f64, f64)>, Vec<(f64, f64)>);
 fn courses() -> Vec<Course> {
     let mu = vec![(0.0, MU)];
     vec![
-        // The limit is 1.233 at 0.5 mm/s and 1.003 of `mu_c` at 2 mm/s: it falls where the motion turns back.
+        // The limit is 1.233 at 0.5 mm/s and 1.005 of `mu_c` at 2 mm/s: it falls where the motion turns back.
         (vec![(0.0, -5e-4), (0.9025, 2e-3)], mu.clone()),
         // It falls, and the motion goes on.
         (vec![(0.0, 3e-4), (0.6025, 4e-3), (1.1025, 2e-4)], mu.clone()),
